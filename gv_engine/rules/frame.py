@@ -65,6 +65,11 @@ class ShownNumber(NamedTuple):
         """True for a ticked item of a checklist."""
         return bool(self.checklist) and self.text != "0"
 
+    @property
+    def icon(self) -> str:
+        """Name of the sprite that stands for the number, if there is such a sprite."""
+        return self.label.replace(" ", "_")
+
 
 def group_checklists(numbers: Sequence[ShownNumber]) -> dict[str, list[ShownNumber]]:
     """Return the items of each checklist among `numbers`, by its title."""

@@ -177,8 +177,37 @@ def test_the_camera_keeps_the_agent_in_sight_and_cells_readable(size: tuple[int,
 def test_grids_are_shown_whole_where_their_cells_can_be_made_out():
     assert default_cell_size((9, 9), (500, 900), min_readable=20) == 55
     assert default_cell_size((4, 4), (100, 100), min_readable=20) == 25
-    assert default_cell_size((64, 64), (1000, 1000), min_readable=20) == 41
+    assert default_cell_size((64, 64), (1000, 1000), min_readable=20) == 76
     assert default_cell_size((300, 2), (100, 100), min_readable=20) == 20
+
+
+@pytest.mark.parametrize("side", [64, 200])
+def test_players_of_large_levels_see_large_cells_around_the_agent(side: int):
+    game, stage = a_stage()
+    stage.view = "state"
+    floor = np.full((side, side, 3), (FLOOR, 0, 0), np.uint8)
+    stage.begin(None, replace(game.frame(), grid=floor, agent=(side // 2, side // 2, 0)))
+    stage.line = 20
+    drawn(stage, (1000, 560))
+    cell = stage._state.cell_rect(side // 2, side // 2)
+    assert cell.w >= 40 and cell.inflate(cell.size).collidepoint(500, 280)
+
+
+def test_players_see_the_rooms_in_the_middle_without_the_wall_outside():
+    game, stage = a_stage()
+    wall, view = game.frame().grid[0, 0], "state"
+    grid = np.full((12, 12, 3), wall, np.uint8)
+    grid[2:5, 6:11] = FLOOR, 0, 0
+    stage.view = view
+    seen = np.ones((12, 12), np.bool_)
+    stage.begin(None, replace(game.frame(), grid=grid, seen=seen, agent=(3, 8, 0)))
+    picture = drawn(stage, (700, 500))
+    assert stage._state.cell_rect(3, 8).center == (350, 250)
+    assert stage._cell_at((350, 250)) == (3, 8)
+    assert (picture[0, 0] == picture[-2, -2]).all()  # the wall goes on up to the edges
+    stage.is_research = True
+    drawn(stage, (700, 500))
+    assert stage._state.cell_rect(0, 0).w < 50
 
 
 def test_the_camera_stops_at_the_edges_and_puts_small_grids_in_the_middle():

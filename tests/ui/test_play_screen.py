@@ -876,7 +876,7 @@ def test_players_see_goal_and_keys_in_every_step_and_the_timeline_after_undo(
     goal = "Find the key, open the door, reach the exit."
     for _ in range(3):
         desk.look()
-        assert screen._goal_lines == [(goal, "accent")]
+        assert screen._goal_lines == [goal]
         desk.press("Left")
     caps = [("Left Right", "turn"), ("Up", "walk"), ("Space", "use"), ("P", "take")]
     assert screen.key_caps() == ([*caps, ("Z", "undo"), ("H", "more")],)

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from components.core import FLOOR, HIDDEN
 from gv_engine.play.grid import input_map, overlay
@@ -65,6 +66,7 @@ class GridStage(Stage):
         self._surroundings = Board(self._sheet)
         self._observation = Board(self._sheet)
         self._camera = Camera()
+        self._area = pygame.Rect(0, 0, 1, 1)
         self._minimap = Minimap(self._sheet, theme)
         self._has_minimap = True
         self._hint = GridHint(game, self._describe_action)
@@ -183,7 +185,8 @@ class GridStage(Stage):
         """Draw state and observation with highlights, tooltip and hint into `rect`; `progress` of
         the animation is from 0 to 1."""
         self._hint.update()
-        grid, seen = self._frame.grid.shape[:2], self._frame.observation.shape[:2]
+        self._area, surroundings = self._find_area()
+        grid, seen = self._area.size[::-1], self._frame.observation.shape[:2]
         view = "state" if self.view == "explored" else self.view
         has_labels = self.is_research or bool(self._policy_map)
         room = tuple(rect)
@@ -191,7 +194,8 @@ class GridStage(Stage):
         with clipped(surface, rect):
             surface.fill(self._theme.background, rect)
             if "state" in self._places:
-                self._draw_surroundings(surface, rect, self._places["state"].rect)
+                if surroundings is not None:
+                    self._draw_surroundings(surface, rect, self._places["state"].rect, surroundings)
                 seconds = progress * self.animation_seconds
                 moved = min(1.0, seconds / _STEP_SECONDS)
                 self._draw_state(surface, self._places["state"], moved * (2 - moved), seconds)
@@ -210,24 +214,44 @@ class GridStage(Stage):
             text, line = name.capitalize(), self.line * 7 // 8
             draw_text_line(surface, place.label, text, line, self._theme.muted)
 
-    def _draw_surroundings(
-        self, surface: pygame.Surface, room: pygame.Rect, board: pygame.Rect
-    ) -> None:
-        """Continue the outer wall of the level over `room` around the rectangle `board`, if a whole
-        level with the same object along all its edges is shown to a player."""
-        if self.is_research or self.view != "state" or self._game.scenario.dim:
-            return
+    def _find_area(self) -> tuple[pygame.Rect, NDArray[np.uint8] | None]:
+        """Return the rectangle of cells to show, and the object that continues all around it. In a
+        level with the same object along all its edges, such as a wall, players see one row of it
+        around the rest; else the whole grid is shown, with nothing around it."""
         grid = self._frame.grid
-        (height, width), cell = grid.shape[:2], board.w // grid.shape[1]
+        whole = pygame.Rect(0, 0, *grid.shape[1::-1])
+        if self.view == "explored" and not self.is_research:  # do not tell how large the level is
+            return whole, np.array((HIDDEN, 0, 0), np.uint8)
+        if self.is_research or self.view != "state" or self._game.scenario.dim:
+            return whole, None
         edges = np.concatenate((grid[0], grid[-1], grid[:, 0], grid[:, -1]))
-        is_whole = cell > 0 and board.size == (width * cell, height * cell)
-        is_wall = edges[0, 0] > FLOOR and (edges == edges[0]).all()
-        if not (is_whole and is_wall):
+        is_other = (grid != edges[0]).any(axis=2)
+        if edges[0, 0] <= FLOOR or (edges != edges[0]).any() or not is_other.any():
+            return whole, None
+        (top, *_, bottom), (left, *_, right) = (
+            [*np.flatnonzero(is_other.any(axis=axis))] * 2 for axis in (1, 0)
+        )
+        size = right - left + 3, bottom - top + 3
+        return pygame.Rect(left - 1, top - 1, *size), edges[0]
+
+    def _draw_surroundings(
+        self,
+        surface: pygame.Surface,
+        room: pygame.Rect,
+        board: pygame.Rect,
+        look: NDArray[np.uint8],
+    ) -> None:
+        """Fill `room` around the rectangle `board` with the object that has the appearance `look`,
+        if the board is shown whole."""
+        (width, height), cell = self._area.size, board.w // self._area.w
+        if not cell or board.size != (width * cell, height * cell):
             return
         rows, columns = (-(-gap // cell) for gap in (board.y - room.y, board.x - room.x))
         shape = height + 2 * rows + 1, width + 2 * columns + 1, 3
         corner = rows * cell - (board.y - room.y), columns * cell - (board.x - room.x)
-        walls = GridContent(np.broadcast_to(edges[0], shape), (-9, -9, 0))
+        walls = GridContent(np.broadcast_to(look, shape), (-9, -9, 0))
+        if look[0] == HIDDEN:
+            walls = walls._replace(lit=np.zeros(shape[:2], np.bool_))
         self._surroundings.draw(surface, room, corner, cell, walls)
 
     def _draw_state(
@@ -242,11 +266,14 @@ class GridStage(Stage):
         title = "explored" if self.view == "explored" else "state"
         shown_map = self._policy_map
         self._draw_label(surface, overlay.describe_values(shown_map) if shown_map else title, place)
-        rect, frame, (height, width) = place.rect, self._frame, self._frame.grid.shape[:2]
+        rect, frame, area = place.rect, self._frame, self._area
+        (width, height), shape = area.size, frame.grid.shape[:2]
         cell = self._camera.cell_size((height, width), (rect.h, rect.w), self._readable)
         moving = self._motion if progress < 1 else None
         center = frame.agent[:2] if moving is None else lerp(moving.agent, frame.agent, progress)
-        start = scroll_offset((height, width), (rect.h, rect.w), center, cell)
+        middle = center[0] - area.y, center[1] - area.x
+        top, left = scroll_offset((height, width), (rect.h, rect.w), middle, cell)
+        start = top + area.y * cell, left + area.x * cell
         content = whole_grid_of(frame)
         if self.view == "state" and not self.is_research and not self._game.scenario.dim:
             content = content._replace(lit=None)
@@ -261,7 +288,7 @@ class GridStage(Stage):
         watched = chain.from_iterable(frame.watched.values())
         with clipped(surface, rect):
             overlay.draw_watched_cells(surface, watched, self._state.cell_rect, self._theme.loss)
-            if shown_map and shown_map.visits.shape == (height, width):
+            if shown_map and shown_map.visits.shape == shape:
                 overlay.draw_policy_map(surface, shown_map, self._state.cell_rect)
         if ended:
             spot = self._state.cell_rect(*frame.agent[:2]) if frame.success else None
@@ -270,7 +297,7 @@ class GridStage(Stage):
         if self._has_minimap and (height * cell > rect.h or width * cell > rect.w):
             shown = start[0] / cell, start[1] / cell, rect.h / cell, rect.w / cell
             map_place, corner = self._place_map(rect, self._state.cell_rect(*center))
-            if min(map_place.rect.size) >= MIN_MAP_SIZE:
+            if min(map_place.rect.size) >= MIN_MAP_SIZE * 2 // 3:
                 self._draw_label(surface, "map", map_place)
                 area, lit = map_place.rect, content.lit
                 self._minimap.draw(surface, area, corner, frame.grid, lit, center, shown)
@@ -289,10 +316,7 @@ class GridStage(Stage):
             rect = self._state.cell_rect(*lerp(start, mark.cell, progress))
             size = max(4, rect.w // 5)
             if is_own:
-                x, y = rect.centerx, max(rect.y - size // 2, surface.get_clip().y + size)
-                arrow = (x - size, y - size), (x + size, y - size), (x, y + size // 2)
-                pygame.draw.polygon(surface, self._theme.select, arrow)
-                pygame.draw.polygon(surface, self._theme.on_select, arrow, max(1, size // 5))
+                self._draw_marker(surface, rect, self._marked_facing(mark))
             if mark.item[0]:
                 kind, state, color = mark.item
                 self._sheet.draw_covered(surface, rect, self._sheet.sprite_name(kind, state), color)
@@ -300,6 +324,26 @@ class GridStage(Stage):
                 dot = rect.right - size // 2, rect.y + size // 2 + number * size
                 pygame.draw.circle(surface, self._theme.on_select, dot, size // 2)
                 pygame.draw.circle(surface, self._theme.select, dot, max(1, size // 3))
+
+    def _marked_facing(self, mark: AgentMark) -> int:
+        return self._steering.facing if self.steering else mark.facing
+
+    def _draw_marker(self, surface: pygame.Surface, cell: pygame.Rect, facing: int) -> None:
+        """Draw an arrow that points at the agent in the rectangle `cell`: from above, or from below
+        if it looks up, as the object ahead must be seen."""
+        side = max(8, cell.w * 2 // 5)
+        arrow = pygame.Rect(0, 0, side, side)
+        is_below = facing == 0 or cell.y - side < surface.get_clip().y
+        if is_below:
+            arrow.midtop = cell.centerx, cell.bottom + side // 8
+        else:
+            arrow.midbottom = cell.centerx, cell.y + side // 4
+        name = "triangle_up" if is_below else "triangle_down"
+        for part, color in (
+            (arrow, self._theme.on_select),
+            (arrow.inflate(-side // 4, -side // 4), self._theme.select),
+        ):
+            surface.blit(sprites.draw_shape(name, part.w, color), part)
 
     @property
     def _shown_marks(self) -> list[AgentMark]:
@@ -578,11 +622,13 @@ class GridStage(Stage):
         """Return what is missing for the cost of an action now, in words; "" for nothing."""
         return command.find_missing(self._amounts_of(self._whole_frame)) if command.cost else ""
 
-    def draw_icon(
-        self, surface: pygame.Surface, rect: pygame.Rect, name: str, is_lit: bool
-    ) -> None:
-        """Draw the sprite called `name` into the square `rect`, dark unless `is_lit`."""
-        surface.blit(self._sheet.get(name, 0, max(1, rect.w), is_lit=is_lit), rect)
+    def has_icon(self, name: str) -> bool:
+        """Return True if there is a sprite called `name`."""
+        return self._sheet.has_sprite(name)
+
+    def draw_icon(self, surface: pygame.Surface, rect: pygame.Rect, name: str) -> None:
+        """Draw the sprite called `name` into the square `rect`."""
+        surface.blit(self._sheet.get(name, 0, max(1, rect.w)), rect)
 
     def prepare_hint(self) -> None:
         """Compile the level's rules for the search for hints, in a background process."""
@@ -624,7 +670,7 @@ class GridStage(Stage):
         negative ones."""
         if "state" not in self._places:
             return
-        rect, (height, width) = self._places["state"].rect, self._frame.grid.shape[:2]
+        rect, (width, height) = self._places["state"].rect, self._area.size
         fitting_cell = max(1, min(rect.h // height, rect.w // width))
         cell = self._camera.cell_size((height, width), (rect.h, rect.w), self._readable)
         self._camera.zoom(notches, cell, fitting_cell)

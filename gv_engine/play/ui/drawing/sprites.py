@@ -159,6 +159,11 @@ class SpriteSheet:
             cache[key] = sprite if is_lit else _dim(sprite)
         return cache[key]
 
+    def has_sprite(self, name: str) -> bool:
+        """Return True if there is a drawing called `name`."""
+        unknown = self._load_source("unknown", False)[1]
+        return self._load_source(name, False)[1] not in (unknown, sprite_paths.TILE)
+
     def agent(self, color: int, size: int, turn: int = 0) -> pygame.Surface:
         """Return the sprite of the agent whose view is drawn, `size` pixels wide; callers must not
         change the surface. `turn` is as for `get`; a `color` other than 0 marks one of several
@@ -598,6 +603,23 @@ def rounded_rect(size: tuple[int, int], radius: int, color: str) -> pygame.Surfa
     width, height = size
     rect = f'<rect width="{width}" height="{height}" rx="{radius}" fill="{color}"/>'
     return load_svg(f'<svg width="{width}" height="{height}">{rect}</svg>')
+
+
+SHAPES = {
+    "triangle_up": "M0.5 9L5 1l4.5 8z",
+    "triangle_down": "M0.5 1L5 9l4.5-8z",
+    "lock": "M2 10a1 1 0 0 1-1-1V5a1 1 0 0 1 1-1V3a3 3 0 0 1 6 0v1a1 1 0 0 1 1 1v4a1 1 0 0 1-1 1z"
+    "M3.4 4h3.2V3a1.6 1.6 0 0 0-3.2 0z",
+}
+"""SVG path of each shape in a square of side 10; inner outlines are holes."""
+
+
+@lru_cache(maxsize=256)
+def draw_shape(name: str, size: int, color: str) -> pygame.Surface:
+    """Return a picture of the shape `name` of `SHAPES`, `size` pixels wide; it is cached and must
+    not be changed."""
+    path = f'<path d="{SHAPES[name]}" fill="{color}" fill-rule="evenodd"/>'
+    return load_svg(f'<svg width="{size}" height="{size}" viewBox="0 0 10 10">{path}</svg>')
 
 
 @contextmanager

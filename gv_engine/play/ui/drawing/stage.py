@@ -20,7 +20,7 @@ Shape = tuple[int, int]  # height and width
 Point = tuple[float, float]  # y, x in cells from the corner of the grid, or in pixels
 
 MAX_READABLE = 7  # largest side of a cell, unless the user zooms in, in smallest readable sides
-CELLS_ACROSS = 24  # visible cells along the shorter side, if a grid is too large to be shown whole
+CELLS_ACROSS = 13  # visible cells along the shorter side, if a grid is too large to be shown whole
 ZOOM_SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128)  # pixels
 
 
@@ -292,8 +292,12 @@ class Stage(Protocol):
         """Return what is missing for the cost of an action now, in words; "" for nothing."""
         return ""
 
-    def draw_icon(self, surface: pygame.Surface, rect: Rect, name: str, is_lit: bool) -> None:
-        """Draw the sprite called `name` into the square `rect`, dark unless `is_lit`."""
+    def has_icon(self, name: str) -> bool:
+        """Return True if there is a sprite called `name`."""
+        return False
+
+    def draw_icon(self, surface: pygame.Surface, rect: Rect, name: str) -> None:
+        """Draw the sprite called `name` into the square `rect`."""
         return
 
     def next_walk_action(self) -> str:
@@ -419,7 +423,7 @@ def lay_out_screen(
     has_side_panel: bool,
     controls: float,
     hints: int,
-    goal: int = 0,
+    goal: float = 0,
     has_panel: bool = True,
 ) -> ScreenLayout:
     """Return the rectangles of the parts of a game's screen in the window `area`. `line` is the
@@ -434,10 +438,10 @@ def lay_out_screen(
         goal: number of lines below the header, for the goal and the state vector.
         has_panel: True if there is a status panel; without panels the stage is as wide as the area.
     """
-    gap = max(3, line // 2)
-    stage = area.inflate(-2 * gap, -gap)
+    gap, margin = max(3, line // 2), line * 3 // 4
+    stage = area.inflate(-2 * margin, -gap)
     header = cut(stage, "top", line * 7 // 4, gap // 2)
-    goal_rect = cut(stage, "top", goal * line, gap // 2 * bool(goal))
+    goal_rect = cut(stage, "top", int(goal * line), margin * bool(goal))
     hints_rect = cut(stage, "bottom", hints * line, gap // 2)
     is_wide, is_large = area.w >= WIDE_ASPECT * area.h, area.w >= 44 * line
     side_panel = Rect(stage.right, stage.bottom, 0, 0)

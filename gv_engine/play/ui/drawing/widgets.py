@@ -10,6 +10,7 @@ from gv_engine.play.ui.colors import Theme
 from gv_engine.play.ui.drawing.sprites import (
     Rect,
     cut_middle,
+    draw_shape,
     draw_text_line,
     font,
     light_font,
@@ -164,6 +165,11 @@ class Painter:
         if rect.w > 0 and rect.h > 0:
             radius = min(self.line_height // 2, rect.w // 2, rect.h // 2)
             self.surface.blit(rounded_rect(rect.size, radius, self.color(color)), rect)
+
+    def draw_shape(self, rect: Rect, name: str, color: str = "text") -> None:
+        """Draw a shape of `sprites.SHAPES` into the square `rect` in the theme's colour called
+        `color`."""
+        self.surface.blit(draw_shape(name, max(1, rect.w), self.color(color)), rect)
 
     def draw_outline(self, rect: Rect, color: str = "accent") -> None:
         """Draw the outline of `rect` in the theme's colour called `color`."""
@@ -345,8 +351,8 @@ class Painter:
         self.surface.blit(small, small.get_rect(center=rect.center))
 
     def draw_keys(self, rect: Rect, keys: Sequence[tuple[str, str]]) -> None:
-        """Draw (key, word) pairs in the middle of `rect`, each key on a cap. Pairs that do not fit
-        are left out, those before the last first."""
+        """Draw (key, word) pairs in the middle of `rect`, each key on a cap, and a word without a
+        key as a heading. Pairs that do not fit are left out, those before the last first."""
         line, shown = self.line_height, [*keys]
 
         def measure(pair: tuple[str, str]) -> int:
@@ -357,10 +363,11 @@ class Painter:
         x = rect.centerx - (sum(map(measure, shown)) - line) // 2
         for key, word in shown:
             cap = Rect(x, rect.y, self.text_width(key, 0.9) + line * 2 // 3, rect.h)
-            self.draw_card(cap)
-            self.draw_text(cap, key, "text", "center", 0.9)
+            if key:
+                self.draw_card(cap)
+                self.draw_text(cap, key, "text", "center", 0.9)
             word_rect = Rect(cap.right + line // 4, rect.y, rect.right - cap.right, rect.h)
-            self.draw_text(word_rect, word, "muted", size=0.9)
+            self.draw_text(word_rect, word, "muted" if key else "accent", size=0.9)
             x += measure((key, word))
 
     def draw_bar(self, rect: Rect, share: float) -> int:

@@ -1,4 +1,4 @@
-"""Checklists beside the board, and a bar of actions below it, each with its icon, key and cost."""
+"""Numbers above the board, checklists beside it, and a bar of actions below it, with icons."""
 
 from __future__ import annotations
 
@@ -13,14 +13,67 @@ from gv_engine.rules.frame import ShownNumber
 from gv_engine.scenario.domains import KeyCommand
 
 CHECKLIST_WIDTH = 13  # lines
-BAR_LINES = 3.25
+BAR_LINES = 3.75
 _MIN_STAGE = 40  # width, in lines, of a stage that a checklist leaves room on
 _MIN_ROW = 0.8  # height, in lines, of an item
 _TICK = "solved"
-_ICON_SHARE = 0.55  # of the bar's height
+_ICON_SHARE = 0.52  # of the bar's height
+_COST_LINES = 1.2
+NUMBER_LINES = 1.5  # height of a row of numbers
+_NUMBER_BAR_LINES = 4  # length of the bar of a number
 
-DrawIcon = Callable[[Rect, str, bool], object]
-"""Function that draws the sprite of this name into a square, dark if the last argument is False."""
+DrawIcon = Callable[[Rect, str], object]
+"""Function that draws the sprite of this name into a square."""
+
+
+HasIcon = Callable[[str], bool]
+"""Function that returns True if there is a sprite of this name."""
+
+
+def _measure_number(painter: Painter, number: ShownNumber, has_icon: HasIcon) -> tuple[int, int]:
+    """Return the widths of the icon or label of a number, and of all of it with a gap."""
+    line = painter.line_height
+    label = line * 5 // 4 if has_icon(number.icon) else painter.text_width(number.label)
+    bar = 0 if number.share is None else _NUMBER_BAR_LINES * line + line // 3
+    return label, label + line // 3 + bar + painter.text_width(number.text) + line
+
+
+def wrap_numbers(
+    painter: Painter, numbers: Sequence[ShownNumber], width: int, has_icon: HasIcon
+) -> list[list[ShownNumber]]:
+    """Return `numbers` in rows that are at most `width` pixels wide."""
+    rows, rest = list[list[ShownNumber]](), 0
+    for number in numbers:
+        needed = _measure_number(painter, number, has_icon)[1]
+        if not rows or needed > rest:
+            rows.append([])
+            rest = width + painter.line_height
+        rows[-1].append(number)
+        rest -= needed
+    return rows
+
+
+def draw_numbers(
+    painter: Painter,
+    rect: Rect,
+    numbers: Sequence[ShownNumber],
+    has_icon: HasIcon,
+    draw_icon: DrawIcon,
+) -> None:
+    """Draw `numbers` side by side into `rect`, each as its icon or label, its bar and its value."""
+    line, rest = painter.line_height, rect.copy()
+    for number in numbers:
+        label_width, width = _measure_number(painter, number, has_icon)
+        slot = cut(rest, "left", width)
+        label = cut(slot, "left", label_width, line // 3)
+        if has_icon(number.icon):
+            draw_icon(_center(label, label.w), number.icon)
+        else:
+            painter.draw_text(label, number.label.capitalize(), "muted")
+        if number.share is not None:
+            bar = cut(slot, "left", _NUMBER_BAR_LINES * line, line // 3)
+            painter.draw_bar(_center(bar, bar.w).clip(bar), number.share)
+        painter.draw_text(slot, number.text)
 
 
 def has_room(stage: Rect, line: int, lists: Mapping[str, Sequence[ShownNumber]]) -> bool:
@@ -96,9 +149,17 @@ def draw_actions(
             words = slot.command.description
             painter.draw_outline(box, "outline")
         inner = box.inflate(-gap, -gap)
-        icon = cut(inner, "top", int(rect.h * _ICON_SHARE), gap // 2)
-        draw_icon(_center(icon, icon.h), slot.command.icon, slot.is_possible)
-        _draw_key_and_cost(painter, inner, slot, draw_icon)
+        upper = cut(inner, "top", int(rect.h * _ICON_SHARE), gap // 2)
+        draw_icon(_center(upper, upper.h), slot.command.icon)
+        color = "text" if slot.is_possible else "muted"
+        lower = inner if not slot.cost else Rect(*upper.topleft, upper.w, line)
+        align = "left" if slot.cost else "center"
+        painter.draw_text(lower.inflate(-gap, 0), slot.key, color, align, 0.9)
+        if not slot.is_possible:
+            lock = Rect(0, 0, line * 2 // 3, line * 2 // 3)
+            lock.topright = inner.right, upper.y
+            painter.draw_shape(lock, "lock", color)
+        _draw_cost(painter, inner, slot.cost, draw_icon)
     if words:
         plate = Rect(
             0, rect.y - line * 3 // 2, painter.text_width(words, 0.9) + line, line * 5 // 4
@@ -112,21 +173,16 @@ def _press(slot: ActionSlot, _: tuple[int, int]) -> None:
     slot.press()
 
 
-def _draw_key_and_cost(painter: Painter, rect: Rect, slot: ActionSlot, draw_icon: DrawIcon) -> None:
-    """Draw key and cost of an action in the middle of `rect`; the cost is left out if it does not
-    fit."""
-    color, side = "text" if slot.is_possible else "muted", min(rect.h, painter.line_height)
-    size = min(0.9, rect.h / painter.line_height)
-    amounts = [(name, str(amount) if amount > 1 else "") for name, amount in slot.cost]
-    widths = [side + painter.text_width(text, size) for _, text in amounts]
-    key_width = painter.text_width(slot.key, size)
-    cost_width = sum(widths) + side // 3
-    if not amounts or key_width + cost_width > rect.w:
-        amounts, cost_width = [], 0
-    x = rect.centerx - (key_width + cost_width) // 2
-    painter.draw_text(Rect(x, rect.y, rect.right - x, rect.h), slot.key, color, size=size)
-    x += key_width + side // 3
-    for (name, text), width in zip(amounts, widths, strict=False):
-        painter.draw_text(Rect(x, rect.y, width, rect.h), text, color, size=size)
-        draw_icon(Rect(x + width - side, rect.centery - side // 2, side, side), name, True)
-        x += width
+def _draw_cost(
+    painter: Painter, rect: Rect, cost: Sequence[tuple[str, int]], draw_icon: DrawIcon
+) -> None:
+    """Draw what an action costs in the middle of `rect`, as large as all of it fits."""
+    amounts = [(name, str(amount) if amount > 1 else "") for name, amount in cost]
+    texts_width = sum(painter.text_width(text) for _, text in amounts)
+    side = min(rect.h, int(painter.line_height * _COST_LINES))
+    side = min(side, (rect.w - texts_width) // max(1, len(amounts)))
+    x = rect.centerx - (texts_width + side * len(amounts)) // 2
+    for name, text in amounts:
+        x += painter.draw_text(Rect(x, rect.y, rect.right - x, rect.h), text)
+        draw_icon(Rect(x + 1, rect.centery - side // 2 + 1, side - 2, side - 2), name)
+        x += side

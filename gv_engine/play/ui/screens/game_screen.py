@@ -113,7 +113,8 @@ class GameScreen(Screen):
         self._checklist_rect = Rect(0, 0, 0, 0)  # without width if it does not fit
         self._mouse_position = (-1, -1)
         self._next_check = 0.0
-        self._goal_lines: list[tuple[str, str]] = []
+        self._goal_lines: list[str] = []
+        self._number_rows: list[list[ShownNumber]] = []
         self._reload_steps: Iterator[None] | None = None
 
     @property
@@ -329,7 +330,7 @@ class GameScreen(Screen):
         hint_lines = len(self.key_caps()) or len(
             self._fit_hints(painter, self.hints(), 1 if is_tight else 2)
         )
-        self._goal_lines = self._wrap_goal(painter)
+        self._wrap_goal(painter)
         # at the end, the card above the hints has their keys, too
         self.footer_lines = 0 if self.frame.outcome and not self.is_research else hint_lines
         if self.bar_lines:
@@ -340,8 +341,12 @@ class GameScreen(Screen):
         if self._checklist_rect.w:
             aids.draw_checklists(painter, self._checklist_rect, self._checklists)
         goal = layout.goal.copy()
-        for text, color in self._goal_lines:
-            painter.draw_text(cut(goal, "top", line), text, color, is_light=True)
+        for text in self._goal_lines:
+            painter.draw_text(cut(goal, "top", line), text, "accent", is_light=True)
+        draw_icon = partial(self.stage.draw_icon, painter.surface)
+        for numbers in self._number_rows:
+            row = cut(goal, "top", int(aids.NUMBER_LINES * line))
+            aids.draw_numbers(painter, row, numbers, self.stage.has_icon, draw_icon)
         copy = ("Copy", partial(self.run_command, "copy"))
         scene, facts = self._get_panel_scene(), self.facts() if self.is_research else ()
         status = StatusPanel(painter, scene, self.stage, facts, copy, self.is_research)
@@ -379,7 +384,7 @@ class GameScreen(Screen):
             has_side_panel,
             control_lines,
             hint_lines,
-            len(self._goal_lines),
+            len(self._goal_lines) + aids.NUMBER_LINES * len(self._number_rows),
             self.is_research or self.stage.has_history,
         )
         line, lists = painter.line_height, self._checklists
@@ -402,22 +407,17 @@ class GameScreen(Screen):
         scene: Scene = replace(self.frame, mission="", message=message)
         return scene
 
-    def _wrap_goal(self, painter: Painter) -> list[tuple[str, str]]:
-        """Return the lines below the title, each with the name of its colour: the goal, and for
-        players their state vector."""
-        line, width = painter.line_height, painter.area.w - painter.line_height
-        lines = [(text, "accent") for text in wrap_text(self.goal, line, width, 4) if text]
+    def _wrap_goal(self, painter: Painter) -> None:
+        """Wrap the goal and, for players, their state vector into the rows below the title."""
+        line = painter.line_height
+        width = painter.area.w - line * 3 // 2
+        self._goal_lines = [text for text in wrap_text(self.goal, line, width, 4) if text]
         numbers = [
             number
             for number in (*self.frame.numbers, *self.frame.display)
             if number.is_for_players and not (number.checklist or self.is_research)
         ]
-        if numbers:
-            texts = [f"{number.label.capitalize()} {number.text}" for number in numbers]
-            max_lines = 2 if any(number.share is not None for number in numbers) else 1
-            rows = join_into_lines(texts, line, width)[:max_lines]
-            lines += [(text, "text") for text in (*rows, *[""] * (max_lines - len(rows)))]
-        return lines
+        self._number_rows = aids.wrap_numbers(painter, numbers, width, self.stage.has_icon)
 
     @property
     def has_score(self) -> bool:
