@@ -532,7 +532,7 @@ def test_the_start_screen_goes_on_with_what_is_next(desk: Desk):
     desk.press("Return")
     assert desk.top(PlayScreen).game.position == 1
     desk.press("Up", "Up", "Up")
-    assert go_on() == ("2. Turn", "Tutorial. Not solved yet · par 6")
+    assert go_on() == ("2. Turn", "Tutorial. Not solved · par 6")
     desk.app.play("keydoor-7x7", 3)
     assert go_on()[0] == "Key and door 7×7"
     desk.press("Return")

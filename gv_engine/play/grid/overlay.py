@@ -100,7 +100,9 @@ def draw_spotlight(
         return
     side = round(lit.w * (2 + 3 * progress))
     axis = np.linspace(-1, 1, side)
-    shares = _GLOW * progress * np.maximum(0, 1 - np.hypot(axis[:, None], axis)) ** 2
+    distance = np.hypot(axis[:, None], axis)
+    shares = _GLOW * progress * np.maximum(0, 1 - distance) ** 2
+    shares *= np.clip(4 * distance, 0.3, 1)  # so that the agent keeps its colour
     rgb = np.array(tuple(pygame.Color(color))[:3])
     light = pygame.surfarray.make_surface((shares[..., None] * rgb).astype(np.uint8))
     with clipped(surface, room):

@@ -378,7 +378,7 @@ class RaceScreen(PlayScreen):
             player_rect.h = half
         player_text = autoplay.describe_standing("You", self.game, self.is_research)
         for half_rect, text in ((player_rect, player_text), (opponent_rect, self._opponent_text)):
-            painter.draw_text(cut(half_rect, "top", line, line // 4), text, "muted", "center")
+            painter.draw_text(cut(half_rect, "top", line, line // 2), text, "text", "center")
         self._opponent_stage.line, self._opponent_stage.view = line, self.stage.view
         super().draw_stage(painter, player_rect, progress)
         self._opponent_stage.draw(painter.surface, opponent_rect, 1.0)

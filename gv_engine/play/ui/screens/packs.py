@@ -84,14 +84,10 @@ class LevelCard(ScenarioCard):
             super().draw_picture(painter, well)
             return
         painter.draw_card(well, "well")
-        side = min(well.w, well.h, 5 * painter.line_height)
-        body = Rect(0, 0, side * 2 // 5, side * 3 // 10)
-        body.center = well.centerx, well.centery + side // 10
-        bow = Rect(0, 0, body.w * 3 // 5, body.h * 3 // 2)
-        bow.center = body.midtop
-        width, color = max(2, side // 16), painter.color("muted")
-        pygame.draw.rect(painter.surface, color, bow, width, border_radius=bow.w // 2)
-        pygame.draw.rect(painter.surface, color, body, border_radius=width)
+        side = min(well.w, well.h) * 3 // 5
+        lock = Rect(0, 0, side, side)
+        lock.center = well.center
+        painter.draw_shape(lock, "lock", "muted")
 
     def update_progress(self, progress: Progress) -> bool:
         """Update the card's text from `progress`, the record of solved levels; return True if the
@@ -103,7 +99,7 @@ class LevelCard(ScenarioCard):
         if self.is_locked:
             self.text = "Locked"
         else:
-            self.text = format_count(self.fewest, "step") if self.fewest else "Not solved yet"
+            self.text = format_count(self.fewest, "step") if self.fewest else "Not solved"
         if level.par:
             self.text += f" · par {level.par}"
         return bool(self.fewest)

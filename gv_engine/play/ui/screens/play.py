@@ -441,6 +441,12 @@ class PlayScreen(GameScreen):
             facts.append(f"Recording: {self._recorder.path.suffix[1:]}")
         return [*filter(None, facts)]
 
+    def _list_status(self) -> list[str]:
+        is_over = self.frame.outcome and not self._is_animating  # the card tells the result
+        if not is_over or self.is_research:
+            return super()._list_status()
+        return [fact for fact in self.facts() if fact != self._goal_text]
+
     @property
     def _own_color(self) -> str:
         """Name of the colour of the player's agent, such as "Red"; "" if agents have none."""
@@ -501,12 +507,10 @@ class PlayScreen(GameScreen):
         super().draw_controls(painter, rect)
 
     def current_key_caps(self) -> Sequence[KeyCaps]:
-        """Return the keys of the episode, or at its end those for what to do next."""
+        """Return the keys of the episode; for players none at its end."""
         if self.is_research or not self.frame.outcome:
             return self.key_caps()
-        label = self.app.bindings.label
-        caps = [(label("play", name), text.lower()) for text, name in self._list_end_choices()]
-        return (self._pick_caps(caps),)
+        return ((),)  # the card has them
 
     def key_caps(self) -> Sequence[KeyCaps]:
         """Return (key, word) pairs for at most `MAX_CAPS` keys, and below them those of a second
@@ -527,7 +531,7 @@ class PlayScreen(GameScreen):
         elif self.has_command("next_agent"):
             last.append((label(self.domain.title, "next_agent"), "switch"))
         more = (label("view", "help"), "more")
-        own = self._pick_caps([*moves[: MAX_CAPS - 1 - len(last)], *last, more])
+        own: KeyCaps = self._pick_caps([*moves[: MAX_CAPS - 1 - len(last)], *last, more])
         if len(self.game.agents) != 2 or self.game.has_partner:
             return (own,)
         group, second = self.domain.title, self.game.agents[1]
@@ -537,7 +541,18 @@ class PlayScreen(GameScreen):
             for command in self.app.bindings.commands(group)
             if command.name.startswith(f"{second} ") and self.has_command(command.name)
         ]
-        return (own, self._pick_caps(self._caps_of(names, steering)))
+        others = self._pick_caps(self._caps_of(names, steering))
+        first, other = self._agent_title(self.game.controlled), self._agent_title(second)
+        return ((("", first), *own), (("", other), *others))
+
+    def _agent_title(self, agent: str) -> str:
+        """Return the name of the colour of the agent called `agent`; its own name if it has
+        none."""
+        if agent == self.game.controlled:
+            return self._own_color or agent
+        cells = [mark.cell for mark in self.frame.marks if mark.name == agent]
+        color = int(self.frame.grid[cells[0]][2]) if cells else 0
+        return COLORS[color].capitalize() if color else agent
 
     def _caps_of(
         self, names: Sequence[str], steering: Sequence[KeyCommand]
@@ -598,7 +613,8 @@ class PlayScreen(GameScreen):
             if self.is_research:
                 self._draw_end(painter, self._layout.panel)
             else:
-                self._draw_end(painter, self._layout.stage.inflate(-painter.line_height, 0))
+                line = painter.line_height
+                self._draw_end(painter, self._layout.stage.inflate(-line, -line))
 
     @property
     def goal(self) -> str:
@@ -685,6 +701,12 @@ class PlayScreen(GameScreen):
             buttons_rect = Rect(x, y + medals_height - line // 4, card.w - line, buttons_height)
             choices = self._list_end_choices()[: num_rows * columns]
             self._draw_end_buttons(painter, buttons_rect, columns, choices)
+        if self._layout and not self.is_research:
+            label, first = self.app.bindings.label, num_rows * columns * bool(buttons_height)
+            others = self._list_end_choices()[first:]
+            caps = [(label("play", name), text.lower()) for text, name in others]
+            hints = self._layout.hints.copy()
+            painter.draw_keys(cut(hints, "bottom", painter.line_height), self._pick_caps(caps))
 
     def _draw_result(self, painter: Painter, rect: Rect, won: Collection[str] | None) -> None:
         """Draw the result at the right of `rect`, and at its left small medals, of which the player
