@@ -19,6 +19,7 @@ from gv_engine.envs.rollout.policy import POLICIES, RandomPolicy
 from gv_engine.envs.rollout.policy_file import CheckpointPolicy
 from gv_engine.play.grid import hooks
 from gv_engine.play.grid.motion import is_failure
+from gv_engine.play.grid.stage import GridStage
 from gv_engine.play.session import tones
 from gv_engine.play.session.autoplay import Opponent, SolutionPath, SolverPolicy
 from gv_engine.play.session.replay import Replay
@@ -834,6 +835,33 @@ def test_an_action_without_effect_is_told(desk: Desk):
     made = (*before.numbers[:3], ShownNumber("wood pickaxe", "1"))
     assert is_failure(before, wood)
     assert not is_failure(before, replace(wood, numbers=made))
+
+
+def test_costs_and_numbers_have_icons_in_small_windows(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    shown: list[str] = []
+    draw_icon = GridStage.draw_icon
+
+    def record(stage: GridStage, surface: Any, rect: pygame.Rect, name: str) -> None:
+        shown.append(name)
+        assert rect.w >= 8
+        draw_icon(stage, surface, rect, name)
+
+    monkeypatch.setattr(GridStage, "draw_icon", record)
+    desk.surface = pygame.Surface((640, 400), 0, 32)
+    screen = playing(desk, "crafter")
+    shown.clear()
+    desk.look()
+    costs = [name for command in screen._icon_commands for name, _ in command.cost]
+    assert shown[:4] == ["health", "food", "drink", "energy"]
+    assert len(shown) == 4 + len(screen._icon_commands) + len(costs)
+    assert shown.count("iron") == 2
+    assert not screen.stage.has_icon("floor")
+    assert not screen.stage.has_icon("daylight")
+
+
+def test_two_players_see_whose_keys_are_whose(desk: Desk):
+    caps = playing(desk, "hold-plates").key_caps()
+    assert [row[0] for row in caps] == [("", "Red"), ("", "Blue")]
 
 
 def test_achievements_are_a_list_that_fills_and_actions_are_icons(desk: Desk):

@@ -160,9 +160,10 @@ class SpriteSheet:
         return cache[key]
 
     def has_sprite(self, name: str) -> bool:
-        """Return True if there is a drawing called `name`."""
+        """Return True if there is a drawing called `name` of an object or of an author's."""
         unknown = self._load_source("unknown", False)[1]
-        return self._load_source(name, False)[1] not in (unknown, sprite_paths.TILE)
+        is_drawn = self._load_source(name, False)[1] not in (unknown, sprite_paths.TILE)
+        return is_drawn and name not in sprite_paths.SPRITES
 
     def agent(self, color: int, size: int, turn: int = 0) -> pygame.Surface:
         """Return the sprite of the agent whose view is drawn, `size` pixels wide; callers must not
