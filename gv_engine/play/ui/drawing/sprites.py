@@ -35,7 +35,7 @@ from gv_engine.play.session import sprite_paths
 from gv_engine.play.session.sprite_paths import SpriteSource
 from gv_engine.play.ui.colors import PALETTES, Shades
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
-from gv_engine.scenario.readers.appearance import combined_name
+from gv_engine.scenario.readers.appearance import SPRITES, combined_name
 
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # pygame greets on import
 
@@ -163,7 +163,7 @@ class SpriteSheet:
         """Return True if there is a drawing called `name` of an object or of an author's."""
         unknown = self._load_source("unknown", False)[1]
         is_drawn = self._load_source(name, False)[1] not in (unknown, sprite_paths.TILE)
-        return is_drawn and name not in sprite_paths.SPRITES
+        return is_drawn and name not in SPRITES
 
     def agent(self, color: int, size: int, turn: int = 0) -> pygame.Surface:
         """Return the sprite of the agent whose view is drawn, `size` pixels wide; callers must not
