@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from gv_engine.play.session import autoplay
 from gv_engine.play.session.episode import ACTION_SEPARATOR
@@ -16,6 +18,9 @@ from gv_engine.play.ui.screens.game_screen import POLL_INTERVAL, RELOAD_SLICE
 from gv_engine.play.ui.screens.play import PlayScreen
 from gv_engine.play.ui.screens.screen import AppContext
 from gv_engine.rules.errors import GVEngineError
+from gv_engine.rules.objects import Color
+
+_RIVAL = int(Color.BLUE)
 
 BAR_ROWS = 4
 MAX_BARS = 12
@@ -308,8 +313,14 @@ class RaceScreen(PlayScreen):
         self._next_step = 0.0  # time of the next extra step
         self._is_waiting = True  # until the opponent is at the player's step
         self._end_reason = ""  # message after the opponent has stopped
-        self._opponent_frame = opponent.session.frame()
+        self._opponent_frame = self._read_opponent_frame()
         self._opponent_stage = self._make_opponent_stage()
+
+    def _read_opponent_frame(self) -> Any:
+        """Return the frame of the opponent's game, with an agent in another colour than the
+        player's if agents have no colours."""
+        frame: Any = self.opponent.session.frame()
+        return replace(frame, color=_RIVAL) if getattr(frame, "color", _RIVAL) == 0 else frame
 
     def _make_opponent_stage(self) -> Stage:
         stage = make_stage(self.opponent.session, self._theme)
@@ -350,7 +361,7 @@ class RaceScreen(PlayScreen):
                 return False
         except GVEngineError as error:
             self._end_reason = f"{self.opponent.name}: {error}"
-        previous, self._opponent_frame = self._opponent_frame, self.opponent.session.frame()
+        previous, self._opponent_frame = self._opponent_frame, self._read_opponent_frame()
         is_next_step = self._opponent_frame.steps == previous.steps + 1
         self._opponent_stage.begin(previous if is_next_step else None, self._opponent_frame)
         self.app.needs_redraw = True
