@@ -375,11 +375,11 @@ def load_policy(
     if not colon or not path.endswith(".py"):
         names = (*BUILT_IN, *more_names, "./file.py:function", "the folder of a run")
         raise PolicyError(f"no policy {name!r}{describe_allowed(name, names)}")
-    function = _load_function(path, attribute)
+    function = load_function(path, attribute)
     return CallablePolicy(function, num_envs, num_actions, name)
 
 
-def _load_function(path: str, attribute: str) -> Callable[..., Any]:
+def load_function(path: str, attribute: str) -> Callable[..., Any]:
     """Load a Python file and return the function or class `attribute` from it.
 
     Raises:
