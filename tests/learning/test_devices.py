@@ -46,7 +46,7 @@ def test_gradients_are_computed_on_one_device(name, method, encoder, memory):
     if learner.spec.agents > 1:  # whose values are read
         on_meta = on_meta._replace(live=torch.ones_like(batch.live))
     gradient, losses = learner._gradient(on_meta, 1)
-    assert (gradient.device.type, gradient.shape, losses.shape) == ("meta", (size,), (3,))
+    assert (gradient.device.type, gradient.shape, losses.shape) == ("meta", (size,), (5,))
 
 
 def test_each_step_is_sent_once():

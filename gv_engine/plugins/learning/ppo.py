@@ -498,7 +498,7 @@ class Learner:
         with a live agent."""
         loss, losses = self._loss(batch, num_live)
         options = {"allow_unused": True, "materialize_grads": True}
-        gradients = torch.autograd.grad(loss, self._adam.parameters, **options)
+        gradients = torch.autograd.grad(loss, tuple(self.net.parameters()), **options)
         return torch.cat([each.flatten() for each in gradients]), losses.detach()
 
     def _read_batch(self, batch: TrainingBatch) -> list[Tensor]:
