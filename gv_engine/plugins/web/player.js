@@ -771,7 +771,7 @@ class Player {
         make("span", { className: "spoken" }, won.includes(medal) ? "" : ": not yet"))));
     const next = isEnd ? `Level ${data.levels[this.nextNumber].number}` : "Next level";
     const choices = hasWon === false ? [["Try again", "go_on"], ["Undo", "undo"], ["Next level", "next_level"]]
-      : [[next, "go_on"], ["Same level again", "again"], ["Undo", "undo"]];
+      : [[next, "go_on"], ["Restart", "again"], ["Undo", "undo"]];
     const keys = new Map([...this.keys].reverse().map(([key, { name }]) => [name, key.replace("Return", "Enter")]));
     get("choices").replaceChildren(...choices.map(([text, command]) => {
       const button = make("button", {}, text, make("kbd", {}, keys.get(command) ?? ""));
@@ -928,7 +928,7 @@ class Player {
     const others = level.actions.filter((name) => !replaces.includes(name));
     const names = isSteered ? [...STEERING_ORDER, ...others] : level.actions;
     get("actions").classList.toggle("many", names.length > 12);
-    get("actions").replaceChildren(...names.map((name) => {
+    const buttons = names.map((name) => {
       const title = inWords(known.get(name)?.description ?? name);
       const { icon, cost = [] } = known.get(name) ?? {};
       const image = (sprite, alt) => make("img", { alt, src: this.sprites.address(sprite in data.sprites ? sprite : "unknown", 0, 48) });
@@ -937,7 +937,10 @@ class Player {
       const button = make("button", { title }, ...parts);
       button.dataset.command = name;
       return button;
-    }));
+    });
+    const isArrow = ({ dataset: { command } }) => command in ARROWS;
+    const pad = make("div", { className: "pad", hidden: !buttons.some(isArrow) }, ...buttons.filter(isArrow));
+    get("actions").replaceChildren(pad, make("div", {}, ...buttons.filter((button) => !isArrow(button))));
     const rows = commands.map(({ keys, description }) =>
       make("tr", {}, make("td", {}, keys.join(", ")), make("td", {}, description)));
     get("keys").querySelector("tbody").replaceChildren(...rows);
@@ -999,6 +1002,8 @@ class Player {
     };
     for (const [id, text] of Object.entries(texts)) get(id).textContent = text;
     Object.assign(get("rewind"), { max: game.steps.length, value: game.position });
+    const useless = { undo: !game.position, redo: game.position === game.steps.length, again: !game.steps.length };
+    for (const button of get("time").querySelectorAll("button")) button.disabled = useless[button.dataset.command] ?? false;
     get("held").hidden = item[0] <= HIDDEN;
     get("returned").hidden = !isResearch && !isScored;
     get("numbers").replaceChildren(...all.flatMap(({ label, bar, isHidden, isItem, checklist }, k) => {
@@ -1011,7 +1016,7 @@ class Player {
     get("who").value = String(agent);
     get("state").setAttribute("aria-label", this.describe());
     const decision = this.decide(), mask = world.outputOf("mask", agent);
-    for (const /** @type {any} */ button of get("actions").children) {
+    for (const /** @type {any} */ button of get("actions").querySelectorAll("button")) {
       const k = level.actions.indexOf(button.dataset.command), share = decision?.probabilities[agent][k];
       const own = level.commands.find(({ name }) => name === button.dataset.command);
       button.classList.toggle("muted", (k >= 0 && mask[k] !== 1) || Boolean(own && this.findMissing(own, numbers)));
