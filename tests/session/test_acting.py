@@ -155,7 +155,7 @@ def test_a_rival_is_as_many_steps_old(tmp_path: Path):
     assert ghost.go_to(9)  # and no further than its end
     assert (ghost.session.position, ghost.session.length, ghost.is_over) == (3, 3, True)
     assert describe_standing("mine", ghost.session) == "mine: 3 steps, return -0.15"
-    assert describe_winner(own, ghost) == "You were better"
+    assert describe_winner(own, ghost) == "You won the race: 2 steps against 3"
     assert Replay.load(tmp_path / "mine.gvreplay").steps == tuple(ghost.session.past_steps)
     random = Opponent.load("random", own)
     for steps in (5, 2):
@@ -181,11 +181,11 @@ def walked(*actions: str, pays: object = PAYS) -> Session:
     [
         ([], [], PAYS, "You and other were equally good"),
         ([LEFT], [RIGHT], PAYS, "You and other were equally good"),
-        ([LEFT], [], PAYS, "other was better"),
-        ([FORWARD] * 2, [LEFT], PAYS, "You were better"),
-        (["MOVE_LEFT"], [LEFT] * 2, PAYS, "You were better"),
-        ([LEFT] * 3, [LEFT] * 2, PAYS[:1], "other was better"),
-        ([LEFT] * 2, [LEFT] * 3, PAYS[:1], "You were better"),
+        ([LEFT], [], PAYS, "other won the race: 0 steps against 1"),
+        ([FORWARD] * 2, [LEFT], PAYS, "You won the race: return 0 against -0.5"),
+        (["MOVE_LEFT"], [LEFT] * 2, PAYS, "You won the race: 1 step against 2"),
+        ([LEFT] * 3, [LEFT] * 2, PAYS[:1], "other won the race: 2 steps against 3"),
+        ([LEFT] * 2, [LEFT] * 3, PAYS[:1], "You won the race: 2 steps against 3"),
     ],
 )
 def test_who_gets_more_or_the_same_in_fewer_steps_is_better(own, other, pays, told):

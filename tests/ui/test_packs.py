@@ -478,6 +478,8 @@ def test_the_end_of_the_tutorial_leads_to_the_first_puzzles(desk: Desk):
     assert [type(screen) for screen in desk.app.screens] == [StartScreen, PackScreen, PackEnd]
     desk.press("Return")
     assert desk.top(PackScreen).title == "Puzzles, easy"
+    desk.press("Escape")
+    desk.top(StartScreen)
 
 
 def test_the_last_level_is_not_the_end_if_others_are_left(desk: Desk):

@@ -196,7 +196,7 @@ def test_a_race_goes_step_by_step(desk: Desk, name: str):
         screen.take_action(valid.choose(screen.game).action)
     desk.wait(1.0, times=700)
     assert screen.opponent.is_over
-    assert screen.facts()[-1] == "You and Random player were equally good"
+    assert screen.facts()[-1] == desk.app._note == "You and Random player were equally good"
     desk.look()
 
 

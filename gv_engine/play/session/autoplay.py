@@ -593,13 +593,16 @@ def assign_opponents(session: Game, policy: str) -> str:
 
 
 def describe_winner(player: Game, opponent: Opponent) -> str:
-    """Return a sentence that says whether the player or the opponent is ahead: the one with the
-    higher return or, if returns are equal, with fewer steps."""
-    player_score, opponent_score = (
-        (round(_return_of(session), 9), -session.position) for session in (player, opponent.session)
-    )
-    if player_score == opponent_score:
+    """Return a sentence that says who won the race: the player or the opponent, whoever has the
+    higher return or, if returns are equal, fewer steps. It compares the steps if the winner has
+    fewer of them, else the returns."""
+    games = (("You", player), (opponent.name, opponent.session))
+    scores = [(round(_return_of(game), 9), -game.position) for _, game in games]
+    if scores[0] == scores[1]:
         return f"You and {opponent.name} were equally good"
-    if player_score > opponent_score:
-        return "You were better"
-    return f"{opponent.name} was better"
+    (name, won), (_, lost) = games if scores[0] > scores[1] else games[::-1]
+    if won.position < lost.position:
+        steps = format_count(won.position, "step")
+        return f"{name} won the race: {steps} against {lost.position}"
+    best, other = (format_reward(score) for score, _ in sorted(scores, reverse=True))
+    return f"{name} won the race: return {best} against {other}"

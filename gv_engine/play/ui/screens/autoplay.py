@@ -24,6 +24,7 @@ _RIVAL = int(Color.BLUE)
 
 BAR_ROWS = 4
 MAX_BARS = 12
+WINNER_SECONDS = 8.0  # a note says who has won the race
 TIMELINE_COMMANDS = ("undo", "redo", "first", "last", "game_before", "game_after")
 
 
@@ -365,6 +366,8 @@ class RaceScreen(PlayScreen):
         is_next_step = self._opponent_frame.steps == previous.steps + 1
         self._opponent_stage.begin(previous if is_next_step else None, self._opponent_frame)
         self.app.needs_redraw = True
+        if winner := self._winner_text:
+            self.app.show_note(winner, stays=WINNER_SECONDS)
         return True
 
     def on_close(self) -> None:
@@ -416,6 +419,10 @@ class RaceScreen(PlayScreen):
     def facts(self) -> Sequence[str]:
         """Return short texts for the status panel: the texts of the play screen, and at the end the
         winner."""
+        return (*super().facts(), *filter(None, [self._winner_text]))
+
+    @property
+    def _winner_text(self) -> str:
+        """Sentence that says who has won; "" until both games are over."""
         is_over = self.frame.outcome and self.opponent.is_over and not self._end_reason
-        winner = (autoplay.describe_winner(self.game, self.opponent),) if is_over else ()
-        return (*super().facts(), *winner)
+        return autoplay.describe_winner(self.game, self.opponent) if is_over else ""

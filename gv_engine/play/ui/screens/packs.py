@@ -321,6 +321,8 @@ class PackEnd(Menu):
         return [*rows, self.close_row("Back to the levels")]
 
     def _open_following(self) -> None:
+        if isinstance(self.app.top, PackScreen):  # Escape leads from the next pack to the start
+            self.app.pop()
         make_card(Entry(self._following, self._pack.entry.group)).open(self.app)
 
     def _open_starters(self) -> None:
