@@ -292,6 +292,33 @@ def test_a_search_ends_when_nobody_wants_its_result_and_is_not_remembered():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"goal": 16}, ""),
+        ({}, r"No hint: steps here are random, and no win is within \d steps"),
+    ],
+    ids=["near", "far"],
+)
+def test_a_hint_with_random_steps_says_how_far_it_has_searched(changes: dict[str, Any], told: str):
+    level = Scenario.load("2048", **changes)
+    game, hints = Session(level, 0), solver.ShortestPathHints(level)
+    try:
+        hints.ask(game)
+        replies: list[Any] = []
+
+        def has_answered() -> bool:
+            replies.append(hints.answer())
+            return replies[-1] is not None
+
+        until(has_answered, "the answer")
+    finally:
+        hints.close()
+    assert bool(replies[-1].actions) == (not told)
+    assert re.fullmatch(told, replies[-1].message)
+
+
+@pytest.mark.slow
 def test_the_process_that_searches_serves_the_next_level():
     first = SolverWorker(load())
     first.close()  # it has nothing to search

@@ -130,6 +130,9 @@ class Solver:
         is_outdated: asked again and again; a search ends with an `OutdatedSearchError` once it
             returns True.
 
+    Attributes:
+        max_random_states: maximum number of states of a search with random steps, if it is lower.
+
     Raises:
         BuiltInDoesNotCompileError: a rule of the engine does not compile.
         SeveralAgentsError: agents have too many joint actions for a search.
@@ -148,6 +151,7 @@ class Solver:
         arguments."""
         self._scenario, self._agent = scenario, agent
         self._max_states, self._seconds = states, seconds
+        self.max_random_states = states
         self._max_steps = scenario.max_steps or states
         # of the running search
         self._num_states = self._depth = 0
@@ -278,11 +282,13 @@ class Solver:
         seen_keys, first = np.unique(store.start_keys, return_index=True)
         states, self._num_states, self._depth = store.starts[first], len(seen_keys), 0
         shape = -1, len(self._actions)
+        # each random step has states of its own, so more states hardly make the search deeper
+        max_states = min(self._max_states, self.max_random_states if uses_rng else np.inf)
         while len(states) and self._depth < limit:
             new_states: list[Any] = []
             chunk_size = max(1, _BATCH_BYTES // (states[0].nbytes * len(self._actions)))
             for start in range(0, len(states), chunk_size):
-                if self._num_states > self._max_states or time.process_time() > self._deadline:
+                if self._num_states > max_states or time.process_time() > self._deadline:
                     raise SearchLimitError(f"{self._num_states:,} states are too many to search")
                 if self._is_outdated():
                     raise OutdatedSearchError
@@ -668,15 +674,16 @@ def serve_searches(connection: Connection) -> None:
                 if rows is None:
                     continue
                 if rows.ndim:
+                    solver.max_random_states = _LIMITS[0]
                     result = solver.count_steps(rows)
                 else:
+                    solver.max_random_states = _LONE_LIMITS[0]
                     solution = solver.solve_from(rows)
                     result = solution.actions
                     if solution.verdict is Verdict.LOST:
                         message = "It cannot be won from here"
                     elif solution.verdict is Verdict.UNKNOWN:
-                        states = f"{solution.met:,} states up to {solution.depth} steps from here"
-                        message = f"No way found: the {states} have no win"
+                        message = _describe_unknown(solution)
             except SearchLimitError as error:
                 message = str(error)
             except OutdatedSearchError:
@@ -686,6 +693,13 @@ def serve_searches(connection: Connection) -> None:
                     continue  # it is raised again, and reported, at the first search
                 message = f"{type(error).__name__}: {error}"
             connection.send((number, result, message))
+
+
+def _describe_unknown(solution: Solution) -> str:
+    if solution.by_chance:
+        return f"No hint: steps here are random, and no win is within {solution.depth} steps"
+    states = f"{solution.met:,} states up to {solution.depth} steps from here"
+    return f"No way found: the {states} have no win"
 
 
 def _make_prepared_solver(
