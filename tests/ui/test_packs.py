@@ -26,7 +26,7 @@ from gv_engine.play.ui.screens import menu as menu_module
 from gv_engine.play.ui.screens.cards import ReplayCard, UnfinishedCard
 from gv_engine.play.ui.screens.edit import EditScreen
 from gv_engine.play.ui.screens.edit_lists import StarterMenu
-from gv_engine.play.ui.screens.packs import PackCard, PackEnd, PackScreen
+from gv_engine.play.ui.screens.packs import PackCard, PackEnd, PackScreen, make_card
 from gv_engine.play.ui.screens.play import PlayScreen
 from gv_engine.play.ui.screens.replay import ReplayScreen
 from gv_engine.play.ui.screens.settings import PauseMenu
@@ -480,6 +480,16 @@ def test_the_end_of_the_tutorial_leads_to_the_first_puzzles(desk: Desk):
     assert desk.top(PackScreen).title == "Puzzles, easy"
     desk.press("Escape")
     desk.top(StartScreen)
+
+
+def test_the_card_of_a_pack_shows_its_first_level(desk: Desk):
+    card = make_card(Entry("tutorial", ""))
+    assert isinstance(card, PackCard)
+    card.load(desk.app, desk.app.theme)
+    card.levels[0].load(desk.app, desk.app.theme)
+    pictures = [each.picture for each in (card, card.levels[0])]
+    first, second = (pygame.image.tobytes(picture, "RGB") for picture in pictures if picture)
+    assert first == second
 
 
 def test_the_last_level_is_not_the_end_if_others_are_left(desk: Desk):

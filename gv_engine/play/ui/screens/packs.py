@@ -13,6 +13,7 @@ from gv_engine.play.ui.screens.card_list import CardSection, CardsScreen
 from gv_engine.play.ui.screens.cards import Card, ScenarioCard, draw_medal, draw_medals
 from gv_engine.play.ui.screens.edit_lists import StarterMenu
 from gv_engine.play.ui.screens.menu import Menu, MenuRow
+from gv_engine.play.ui.screens.pictures import load_picture
 from gv_engine.play.ui.screens.screen import AppContext
 from gv_engine.play.ui.settings import LOCKED_NOTE, MEDALS, Progress
 from gv_engine.rules.errors import format_count
@@ -141,6 +142,8 @@ class PackCard(ScenarioCard):
         """Load the picture of the pack's first level, and the pack's description."""
         super().load_content(app, theme)
         self._description = self.text
+        if self.picture is not None:  # of the level that seed 0 picks, maybe one with fog
+            self.picture, _ = load_picture(self.levels[0].entry, theme)
 
     def draw(self, painter: Painter, rect: Rect, is_chosen: bool) -> None:
         """Draw the card into `rect`, with the number of solved levels of the pack, and the medals
