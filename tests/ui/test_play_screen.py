@@ -920,6 +920,7 @@ def test_time_runs_by_itself_in_a_level_that_says_so(desk: Desk, tmp_path: Path)
     (tmp_path / "timed.yaml").write_text("time: {beat: 4}\n" + KICKS)
     screen = playing(desk, str(tmp_path / "timed.yaml"))
     assert "Time runs: 4 steps a second" in screen.facts()
+    assert ("T", "time") in screen.key_caps()[0]
     desk.now = time.monotonic()
     desk.wait(0.3)
     assert [step.action for step in screen.game.replay().steps] == ["WAIT"]

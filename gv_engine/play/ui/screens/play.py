@@ -524,6 +524,8 @@ class PlayScreen(GameScreen):
         last = [(label("play", "undo"), "undo")]
         if self.game.pack_level:
             last.append((label("play", "hint"), "hint"))
+        if self.game.scenario.beat:
+            last.append((label("play", "real_time"), "time"))
         if self.has_command("partner"):
             last.append(
                 (label("play", "partner"), "2 players" if self.game.has_partner else "alone")
