@@ -101,7 +101,7 @@ class TextGameEnv(vf.Env[TextGameEnvConfig]):
                     if segment.terminated:
                         break
                     try:
-                        action = read_action(segment.last_reply)
+                        action = find_command(segment.last_reply)
                         state |= self._games.act(state["session"], action)
                         text = _format_state(state)
                     except GVEngineError as error:
@@ -118,10 +118,10 @@ class TextGameEnv(vf.Env[TextGameEnvConfig]):
         )
 
 
-def read_action(reply: str) -> str:
+def find_command(reply: str) -> str:
     """Return the last line of a reply that has text, without quotes and full stops.
 
-    >>> read_action("The key is ahead.\\n\\n`go forward`.")
+    >>> find_command("The key is ahead.\\n\\n`go forward`.")
     'go forward'
     """
     lines = [line.strip(" \t*`'\".") for line in reply.splitlines()]

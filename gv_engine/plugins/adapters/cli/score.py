@@ -33,7 +33,7 @@ from gv_engine.rules.errors import GVEngineError
 from gv_engine.rules.geometry import add_up
 from gv_engine.scenario.storage.files import atomic_write
 
-SCENARIOS = (
+DEFAULT_SCENARIOS = (
     "BabyAI-GoToObj-v0",
     "BabyAI-GoToLocal-v0",
     "BabyAI-PickupLoc-v0",
@@ -47,7 +47,7 @@ def add_options(parser: cli.CommandParser) -> None:
     """Add the options of the command `score` to its parser."""
     parser.add_argument("file", metavar="FILE", type=Path, help="file of results (JSON lines)")
     parser.add_argument("players", metavar="PLAYER", nargs="*", help="player to add")
-    scenario_text = f"scenario to play (repeatable; default: {', '.join(SCENARIOS)})"
+    scenario_text = f"scenario to play (repeatable; default: {', '.join(DEFAULT_SCENARIOS)})"
     parser.add_option("--scenario NAME", str, scenario_text, dest="scenarios", action="append")
     parser.add_option("--seeds N", cli.parse_positive, "play the seeds 0 to N - 1", 10)
 
@@ -64,7 +64,9 @@ def run(options: argparse.Namespace) -> int:
             raise cli.UsageError(f"{options.file} is no file of this command") from None
     elif not options.players:
         raise cli.UsageError(f"{options.file}: no such file; name a player, such as {SOLVER}")
-    levels = [(name, k) for name in options.scenarios or SCENARIOS for k in range(options.seeds)]
+    levels = [
+        (name, k) for name in options.scenarios or DEFAULT_SCENARIOS for k in range(options.seeds)
+    ]
     for player in options.players:
         play = _make_player(player)
         with cli.progress(player, len(levels)) as advance:
@@ -80,10 +82,10 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-Result = dict[str, Any]
+ScoredLevel = dict[str, Any]
 
 
-def _make_player(name: str) -> Callable[[str, int], Result]:
+def _make_player(name: str) -> Callable[[str, int], ScoredLevel]:
     """Return a function that plays the level of a scenario and seed, and returns its `success`,
     `return`, `steps` and `answers`."""
     path, _, attribute = name.rpartition(":")
@@ -93,7 +95,7 @@ def _make_player(name: str) -> Callable[[str, int], Result]:
     return lambda scenario, seed: _play_policy(name, scenario, seed)
 
 
-def _play_policy(name: str, scenario: str, seed: int) -> Result:
+def _play_policy(name: str, scenario: str, seed: int) -> ScoredLevel:
     game = Game(load_playable(scenario), seed)
     play_steps(game, name, game.frame().max_steps or _MAX_STEPS)
     total = add_up(step.reward for step in game.past_steps)
@@ -101,7 +103,7 @@ def _play_policy(name: str, scenario: str, seed: int) -> Result:
     return {"success": success, "return": total, "steps": game.length, "answers": game.length}
 
 
-def _play_by_text(choose: Callable[[Result], str], scenario: str, seed: int) -> Result:
+def _play_by_text(choose: Callable[[ScoredLevel], str], scenario: str, seed: int) -> ScoredLevel:
     games = TextGames({scenario: load_playable(scenario)})
     state = games.start(scenario, seed)
     answers, limit = 0, state["max_steps"] or _MAX_STEPS
@@ -116,7 +118,7 @@ def _play_by_text(choose: Callable[[Result], str], scenario: str, seed: int) -> 
     return {"success": bool(state["success"]), **result, "answers": answers}
 
 
-def _make_rows(results: dict[str, dict[str, Result]]) -> Iterable[tuple[str, ...]]:
+def _make_rows(results: dict[str, dict[str, ScoredLevel]]) -> Iterable[tuple[str, ...]]:
     """Yield the row of each player."""
     pars = results.get(SOLVER, {})
     for player, levels in results.items():
