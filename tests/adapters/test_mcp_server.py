@@ -306,6 +306,7 @@ def make_body(random: Random, games: list[str]) -> bytes:
     return body[: random.randrange(len(body))] if kind == 4 else body
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads memory from /proc")
 def test_a_thousand_wrong_requests_end_nothing_and_fill_nothing(
     server: tuple[str, int], poster: Poster
@@ -383,6 +384,7 @@ def test_games_are_limited_and_those_of_others_unknown(poster: Poster):
     poster.ask(call("end", session=last["structuredContent"]["session"]))
 
 
+@pytest.mark.thorough
 def test_connections_without_requests_lock_nobody_out(server: tuple[str, int]):
     address = urlsplit(server[0])
     place = str(address.hostname), address.port or 0
@@ -407,6 +409,7 @@ def test_clients_that_go_away_in_a_body_are_not_logged():
     assert LOGS.pop() == ""
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads memory from /proc")
 def test_games_leave_no_memory_behind(server: tuple[str, int], poster: Poster):
     number, sizes = server[1], []

@@ -61,6 +61,7 @@ def play(name: str, file: Path, world: str = "object", **settings: Any) -> Agent
     return env
 
 
+@pytest.mark.sample("object")
 @pytest.mark.parametrize("world", ["object", "compiled"])
 def test_letters_and_positions_are_places(folder: Path, world: str):
     mapf, lmapf = "pogema-benchmark-mapf", "pogema-benchmark-lmapf"

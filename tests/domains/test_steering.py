@@ -411,6 +411,7 @@ ARROWS = "Up", "Down", "Left", "Right"
 
 
 @pytest.mark.compiled
+@pytest.mark.sample("tutorial", "normal")
 @pytest.mark.parametrize(
     "name", ["tutorial#6", "puzzles-easy#15", "puzzles-normal#17", "puzzles-hard#15"]
 )

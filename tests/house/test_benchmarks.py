@@ -33,6 +33,7 @@ def test_workers_answer_and_say_why_they_fail():
         Worker(SMALL, {"view": "nowhere"})
 
 
+@pytest.mark.thorough
 def test_who_fails_is_out(monkeypatch: pytest.MonkeyPatch):
     entries = {"good": SMALL._replace(measures=("step",)), "bad": SMALL._replace(function="none")}
     monkeypatch.setattr(arena, "ROSTER", entries)

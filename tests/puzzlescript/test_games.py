@@ -22,6 +22,7 @@ def play(recording, world):
 
 
 @pytest.mark.filterwarnings("ignore:.*after the end of the episode")
+@pytest.mark.sample("object", "beams.txt#0", "store.txt#1")
 @pytest.mark.parametrize("world", ["object", pytest.param("compiled", marks=pytest.mark.compiled)])
 @pytest.mark.parametrize(
     "recording", RECORDINGS, ids=[f"{each['game']}#{each['level']}" for each in RECORDINGS]
