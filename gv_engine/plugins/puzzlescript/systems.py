@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gv_engine.plugins.puzzlescript import tables, turn
+from gv_engine.plugins.puzzlescript import tables, turn, turn_state
 from gv_engine.plugins.puzzlescript.components import HALF
 from gv_engine.plugins.puzzlescript.tables import LAYERS
-from gv_engine.plugins.puzzlescript.turn import NO_INPUT, NOTES, OBJECT_AT
+from gv_engine.plugins.puzzlescript.turn import NO_INPUT
+from gv_engine.plugins.puzzlescript.turn_state import NOTES, OBJECT_AT
 from gv_engine.rules import geometry
 from gv_engine.rules.geometry import Action
 from gv_engine.rules.system import (
@@ -61,36 +62,38 @@ def write_saved(w: World, e: int, layer: int, new: int) -> None:
         w.saved.second[e, layer - HALF] = new
 
 
-def store_level(w: World, t: Sequence[int], s: Any) -> None:
+def store_level(w: World, program: Sequence[int], state: Any) -> None:
     """Write the objects that a step has changed into the cells of the world."""
     first, cells = w.at[0, 0], w.height * w.width
     for place in range(cells):
         has_changed = False
-        for layer in range(t[LAYERS]):
-            new = s[OBJECT_AT][layer * cells + place]
+        for layer in range(program[LAYERS]):
+            new = state[OBJECT_AT][layer * cells + place]
             if new != read_stack(w, first + place, layer):
                 write_stack(w, first + place, layer, new)
                 has_changed = True
         if has_changed:
-            show_top(w, first + place, t[LAYERS])
+            show_top(w, first + place, program[LAYERS])
 
 
-def save_level(w: World, t: Sequence[int], s: Any) -> None:
+def save_level(w: World, program: Sequence[int], state: Any) -> None:
     """Keep all objects for restarts."""
     first, cells = w.at[0, 0], w.height * w.width
     for place in range(cells):
-        for layer in range(t[LAYERS]):
-            write_saved(w, first + place, layer, s[OBJECT_AT][layer * cells + place])
+        for layer in range(program[LAYERS]):
+            write_saved(w, first + place, layer, state[OBJECT_AT][layer * cells + place])
 
 
-def load_level(w: World, t: Sequence[int], s: Any, read: Callable[[World, int, int], int]) -> None:
+def load_level(
+    w: World, program: Sequence[int], state: Any, read: Callable[[World, int, int], int]
+) -> None:
     """Set all objects of the state of a turn to those that `read` returns for the cells."""
     first, cells = w.at[0, 0], w.height * w.width
-    turn.begin_turn(t, s)
+    turn.begin_turn(program, state)
     for place in range(cells):
-        for layer in range(t[LAYERS]):
-            s[turn.START][layer * cells + place] = read(w, first + place, layer)
-    turn.restore_objects(t, s)
+        for layer in range(program[LAYERS]):
+            state[turn_state.START][layer * cells + place] = read(w, first + place, layer)
+    turn_state.restore_objects(program, state)
 
 
 def show_top(w: World, e: int, layers: int) -> None:
@@ -102,7 +105,12 @@ def show_top(w: World, e: int, layers: int) -> None:
 
 
 def play_turns(
-    w: World, t: Sequence[int], max_matches: int, first_input: int, is_start: bool, restarts: bool
+    w: World,
+    program: Sequence[int],
+    max_matches: int,
+    first_input: int,
+    is_start: bool,
+    restarts: bool,
 ) -> None:
     """Run a turn and those that follow by `again`, and write the outcome into the world.
 
@@ -114,34 +122,36 @@ def play_turns(
         is_start: True for the turn at the start of a level.
         restarts: True to restart the level in place of the first turn.
     """
-    s = turn.make_state(w.height, w.width, t, max_matches)
-    load_level(w, t, s, read_stack)
+    state = turn_state.make_state(w.height, w.width, program, max_matches)
+    load_level(w, program, state, read_stack)
     w.turn_result.message[w.world] = 0
     result = turn.WANTS_RESTART
     if not restarts:
-        result = turn.run_turn(w, t, s, first_input, is_start, False)
+        result = turn.run_turn(w, program, state, first_input, is_start, False)
     for _ in range(MAX_AGAIN):
-        if s[NOTES][turn.SHOWN]:
-            w.turn_result.message[w.world] = s[NOTES][turn.SHOWN]
+        if state[NOTES][turn_state.SHOWN]:
+            w.turn_result.message[w.world] = state[NOTES][turn_state.SHOWN]
         if result & turn.WANTS_RESTART:
-            load_level(w, t, s, read_saved)
+            load_level(w, program, state, read_saved)
             result = 0
-            if t[tables.FLAGS] & tables.RUNS_AT_START:
-                result = turn.run_turn(w, t, s, NO_INPUT, True, False) & ~turn.WANTS_RESTART
-            if not restarts and turn.is_won(t, s):
+            if program[tables.FLAGS] & tables.RUNS_AT_START:
+                result = (
+                    turn.run_turn(w, program, state, NO_INPUT, True, False) & ~turn.WANTS_RESTART
+                )
+            if not restarts and turn.is_won(program, state):
                 result = turn.WON
             restarts = False
         if result & turn.WANTS_SAVE:
-            save_level(w, t, s)
+            save_level(w, program, state)
         if result & turn.WON:
             w.turn_result.won[w.world] = 1
-        is_random = (t[tables.FLAGS] & tables.IS_RANDOM) != 0
+        is_random = (program[tables.FLAGS] & tables.IS_RANDOM) != 0
         if result & turn.WON or not result & turn.WANTS_AGAIN:
             break
-        if is_random and not turn.changes_again(w, t, s):
+        if is_random and not turn.changes_again(w, program, state):
             break
-        result = turn.run_turn(w, t, s, NO_INPUT, False, not is_random)
-    store_level(w, t, s)
+        result = turn.run_turn(w, program, state, NO_INPUT, False, not is_random)
+    store_level(w, program, state)
 
 
 def find_input(action: int) -> int:
