@@ -103,7 +103,7 @@ def _iter_solutions(selected: LevelSet, seconds: float) -> Iterator[tuple[object
     """Yield (number, seed, length of the shortest solution) for each level of the set `selected`.
     The search for all of them takes at most this number of `seconds`; a level that is not solved by
     then has "" as its length."""
-    from gv_engine.play.validation.solver import Survey
+    from gv_engine.play.validation.survey import Survey
 
     with cli.progress("levels", len(selected.seeds)) as advance:
         survey = Survey(selected.scenario, selected.seeds, seconds, on_level=advance)

@@ -24,7 +24,8 @@ from gv_engine.play.session.catalogue import (
     source_of,
     with_pack_levels,
 )
-from gv_engine.play.validation.solver import Solver, check_solution
+from gv_engine.play.validation.solver import Solver
+from gv_engine.play.validation.survey import check_solution
 from gv_engine.scenario.levels.sokoban_files import read_sokoban
 from tests.scenario.reading import RULES, assert_refused, begin, measure
 

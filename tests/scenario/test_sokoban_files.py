@@ -9,7 +9,7 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli import main
-from gv_engine.play.validation.solver import check_solution
+from gv_engine.play.validation.survey import check_solution
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.levels.level_files import LevelFiles
 from gv_engine.scenario.levels.sokoban_files import read_slc, read_sokoban

@@ -25,7 +25,7 @@ from gv_engine.play.ui import settings
 from gv_engine.play.ui.input.bindings import GROUPS
 from gv_engine.play.ui.screens.autoplay import AutoplayScreen, RaceScreen, likely_actions
 from gv_engine.play.ui.screens.replay import RolloutScreen
-from gv_engine.play.validation import solver
+from gv_engine.play.validation import solver_worker
 from tests.desk import Desk, playing
 from tests.screen import until
 
@@ -101,7 +101,7 @@ def test_hints_lead_through_a_level(desk: Desk):
 def test_hints_are_prepared_when_a_level_opens_and_one_process_serves_all(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(solver, "_idle_workers", [])
+    monkeypatch.setattr(solver_worker, "_idle_workers", [])
     before = {*multiprocessing.active_children()}
     screen = playing(desk, "keydoor-5x5", 3)
     desk.wait(1.0, times=3)

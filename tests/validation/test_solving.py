@@ -20,10 +20,10 @@ from gv_engine.play.validation.solver import (
     OutdatedSearchError,
     Solution,
     Solver,
-    SolverWorker,
-    Survey,
     Verdict,
 )
+from gv_engine.play.validation.solver_worker import ShortestPathHints, SolverWorker
+from gv_engine.play.validation.survey import Survey
 from tests import DATA
 from tests.boards import RULES, distances, scenario
 from tests.games import ruled
@@ -302,7 +302,7 @@ def test_a_search_ends_when_nobody_wants_its_result_and_is_not_remembered():
 )
 def test_a_hint_with_random_steps_says_how_far_it_has_searched(changes: dict[str, Any], told: str):
     level = Scenario.load("2048", **changes)
-    game, hints = Session(level, 0), solver.ShortestPathHints(level)
+    game, hints = Session(level, 0), ShortestPathHints(level)
     try:
         hints.ask(game)
         replies: list[Any] = []

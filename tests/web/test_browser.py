@@ -18,7 +18,7 @@ from gv_engine.play.session.replay import Replay
 from gv_engine.play.session.session import Session
 from gv_engine.play.ui.colors import DARK
 from gv_engine.play.ui.settings import Settings
-from gv_engine.play.validation.solver import Survey
+from gv_engine.play.validation.survey import Survey
 from gv_engine.plugins.web.notebook import PlayableLevel
 from gv_engine.plugins.web.page import FORMAT, PageStyle, make_page
 from tests.boards import scenario

@@ -577,7 +577,8 @@ def _solve_levels(
     """Solve the levels of several seeds in so many CPU seconds; yield after each seed the fewest
     steps that win the level of seed 0, and a summary of all levels so far. `is_outdated` ends a
     search with an error."""
-    from gv_engine.play.validation.solver import Survey, Verdict  # compiles
+    from gv_engine.play.validation.solver import Verdict  # compiles
+    from gv_engine.play.validation.survey import Survey
 
     survey = Survey(scenario, (), seconds, is_outdated=is_outdated)
     for seed in range(_MAX_LEVELS):

@@ -13,11 +13,13 @@ from gv_engine.envs.rollout.policy import load_policies
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.play.grid.policy_map import PolicyMaker, PolicyMapper
 from gv_engine.play.session.sprite_paths import find_broken_sprites
-from gv_engine.play.validation import solver
+from gv_engine.play.validation import survey as surveys
 from gv_engine.play.validation.contracts import find_broken_contracts
 from gv_engine.play.validation.differential import run_differential_test as compare
 from gv_engine.play.validation.lint import find_placed_mistakes
-from gv_engine.play.validation.solver import ShortestPathHints, Survey, Verdict
+from gv_engine.play.validation.solver import Verdict
+from gv_engine.play.validation.solver_worker import ShortestPathHints
+from gv_engine.play.validation.survey import Survey
 from gv_engine.rules import errors
 from gv_engine.rules.system import Phase
 from gv_engine.scenario.documents.document import Document
@@ -156,7 +158,7 @@ def check_scenario(scenario: Scenario, plan: CheckPlan) -> CheckReport:
         mistakes = find_placed_mistakes(scenario)
         facts += [finding for finding, place in mistakes if place.path not in _GOALS]
         faults = [finding.message for finding, place in mistakes if place.path in _GOALS]
-        solution_facts, solution_faults = solver.check_solution(scenario)
+        solution_facts, solution_faults = surveys.check_solution(scenario)
         facts, faults = facts + solution_facts, faults + solution_faults
         if mistakes:
             exception = f" but {errors.format_count(len(mistakes), 'likely mistake')} above"
@@ -170,7 +172,7 @@ def check_scenario(scenario: Scenario, plan: CheckPlan) -> CheckReport:
             exception = ", and nothing searched"
         else:
             facts += [("searched", survey.extent), ("can be won", survey)]
-            par_facts, par_faults = solver.check_par(scenario, survey)
+            par_facts, par_faults = surveys.check_par(scenario, survey)
             facts, faults = facts + par_facts, [*_find_unsolvable(scenario, survey), *par_faults]
             exception += _describe_survey_limits(survey)
     if not faults:

@@ -13,7 +13,8 @@ from gv_engine.envs.rollout.policy import SOLVER, Policy, load_policy, policies_
 from gv_engine.play.grid.episode import GridEpisode, join_nested
 from gv_engine.play.grid.motion import Cell
 from gv_engine.play.session.episode import PolicyInput
-from gv_engine.play.validation.solver import SearchLimitError, SolverWorker
+from gv_engine.play.validation.solver import SearchLimitError
+from gv_engine.play.validation.solver_worker import SolverWorker
 from gv_engine.rules.frame import PolicyMap
 from gv_engine.rules.geometry import TURN_LEFT, TURN_RIGHT
 from gv_engine.scenario.scenario import Scenario

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
-import re
-import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from enum import Enum
 from functools import cached_property
-from itertools import count
-from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,15 +15,12 @@ from numpy.typing import NDArray
 from gv_engine.envs.backends import backend
 from gv_engine.envs.backends.backend import Backend, make_expansion_batch
 from gv_engine.envs.backends.row_states import RowStates
-from gv_engine.play.session.autoplay import SolutionPath
 from gv_engine.rules import errors
-from gv_engine.rules.component import AGENT
 from gv_engine.rules.functions import uses_name
-from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, MOVE_LEFT, MOVE_RIGHT, Area
+from gv_engine.rules.geometry import Area
 from gv_engine.rules.system import (
     OBSERVATION,
     REGISTRIES,
-    RESET,
     REWARD,
     SUCCESS,
     TERMINATING,
@@ -40,15 +31,10 @@ from gv_engine.rules.system import (
 )
 from gv_engine.rules.turns import ANY
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.scenario.storage.worker_process import RequestWorker, describe_exit
-from gv_engine.world.simulation import Simulation
 
 if TYPE_CHECKING:
     from gv_engine.envs.backends.compact_states import CompactStates
-    from gv_engine.play.session.game import Game
 
-
-_SURVEY_STATES = 200_000  # maximum states for each level of a survey
 
 _MAX_JOINT_ACTIONS = 1024  # maximum number of joint actions of several agents
 
@@ -393,135 +379,6 @@ def _list_lone_actions(scenario: Scenario, agent: int) -> NDArray[np.int64]:
     return actions[:, 0] if scenario.layout.agents == 1 else actions
 
 
-class Survey:
-    """Searches the levels of several seeds within one time limit.
-
-    Args:
-        scenario: scenario of the levels.
-        seeds: seeds of the levels.
-        seconds: time limit for all levels; levels without a result by then are left out, except the
-            first.
-        checked: as for `Solver`.
-        on_level: called after each level.
-        is_outdated: as for `Solver`.
-
-    Attributes:
-        solutions: results by seed.
-    """
-
-    def __init__(
-        self,
-        scenario: Scenario,
-        seeds: Sequence[int],
-        seconds: float,
-        checked: bool = False,
-        on_level: Callable[[], object] = lambda: None,
-        is_outdated: Callable[[], bool] = lambda: False,
-    ) -> None:
-        """Search the levels of all `seeds` for solutions until the time limit is reached."""
-        limits = _SURVEY_STATES, seconds
-        self._solver = Solver(scenario, *limits, checked, is_outdated=is_outdated)
-        self._seconds, self._deadline = seconds, time.process_time() + seconds
-        self._asked = 0
-        self.solutions: dict[int, Solution] = {}
-        for seed in seeds:
-            self.add(seed)
-            on_level()
-
-    def add(self, seed: int) -> None:
-        """Search the level of one more seed for a solution."""
-        self._asked += 1
-        solution = self._solver.solve(seed, self._deadline)
-        in_time = time.process_time() < self._deadline or solution.verdict is not Verdict.UNKNOWN
-        if in_time or not self.solutions:
-            self.solutions[seed] = solution
-
-    @property
-    def all_alike(self) -> bool:
-        """True if all seeds give the same level, without random steps."""
-        by_chance = any(solution.by_chance for solution in self.solutions.values())
-        return self._asked > 1 and not by_chance and len(self._solver.searched) == 1
-
-    @property
-    def extent(self) -> str:
-        """Text such as `5 of 9 levels, within …`: the number of searched levels and the limits of
-        the search."""
-        limits = f"{_SURVEY_STATES:,} states of each and {self._seconds:g} s of computing in all"
-        extent = f"{len(self.solutions)} of {self._asked} levels"
-        return f"{'the one level' if self.all_alike else extent}, within {limits}"
-
-    def seeds(self, verdict: Verdict) -> list[int]:
-        """Return the seeds of the levels with this verdict."""
-        return [seed for seed, solution in self.solutions.items() if solution.verdict is verdict]
-
-    def __str__(self) -> str:
-        won, lost, unknown = map(self.seeds, Verdict)
-        parts = []
-        if won:
-            steps = sorted({len(self.solutions[seed].actions) for seed in won})
-            length = " to ".join(map(str, dict.fromkeys((steps[0], steps[-1]))))
-            count = "" if self.all_alike else f"{len(won)} of {len(self.solutions)} levels, "
-            parts.append(f"{count}in {length} steps at least")
-        if lost:
-            parts.append(f"not that of seed {_format_seeds(lost)}")
-        if unknown:
-            parts.append(f"no way found within the limits for seed {_format_seeds(unknown)}")
-        if any(solution.by_chance for solution in self.solutions.values()):
-            parts.append("each with the draws of its seed")
-        return "; ".join(parts)
-
-
-_MOVES = re.compile(r"(\d{0,6})([udlr])")
-_MAX_MOVES = 100_000
-# Letters of a solution, for an agent that faces up
-_STEPS = {"u": MOVE_FORWARD, "d": MOVE_BACKWARD, "l": MOVE_LEFT, "r": MOVE_RIGHT}
-
-
-def check_solution(scenario: Scenario) -> tuple[list[tuple[str, object]], list[str]]:
-    """Play the solution that a level pack states for a level. Return facts as (label, value) pairs,
-    and error messages."""
-    level = scenario.document.pack_level
-    if level is None or not level.solution:
-        return [], []
-    moves = "".join(level.solution.split()).lower()
-    if unknown := _MOVES.sub("", moves):
-        fault = f"its solution has {unknown[0]!r}, expected letters of udlrUDLR, as in rruR or 2ruR"
-        return [], [f"{level.credit}: {fault}"]
-    runs = [(int(times or 1), letter) for times, letter in _MOVES.findall(moves)]
-    count = sum(times for times, _ in runs)
-    if count > _MAX_MOVES:
-        fault = f"its solution has {count:,} steps, allowed are {_MAX_MOVES:,}"
-        return [], [f"{level.credit}: {fault}"]
-    simulation = Simulation(scenario)
-    world = simulation.world
-    simulation.reset(np.random.default_rng(0))
-    steps = (_STEPS[letter] for times, letter in runs for _ in range(times))
-    for number, action in enumerate(steps, 1):
-        simulation.step(action)
-        if world.success[AGENT] if scenario.tells_success else world.terminated:
-            return [("solution", f"wins in {number} steps")], []
-    return [], [f"{level.credit}: its solution of {count} steps does not win"]
-
-
-def check_par(scenario: Scenario, survey: Survey) -> tuple[list[tuple[str, object]], list[str]]:
-    """Compare a level's par, the fewest steps according to its pack, with the shortest solutions in
-    `survey`. Return facts as (label, value) pairs, and error messages."""
-    level = scenario.document.pack_level
-    lengths = {len(solution.actions) for solution in survey.solutions.values()} - {0}
-    if level is None or not level.par or not lengths:
-        return [], []
-    if lengths == {level.par}:
-        return [("par", f"{level.par}, as many steps as the shortest solution")], []
-    steps = " or ".join(map(str, sorted(lengths)))
-    return [], [
-        f"{level.credit}: its par is {level.par}, and its shortest solution has {steps} steps"
-    ]
-
-
-def _format_seeds(seeds: list[int]) -> str:
-    return ", ".join(map(str, seeds[:5])) + ", …" * (len(seeds) > 5)
-
-
 def _trace_back(layers: list[list[Any]], state: int) -> Iterator[int]:
     """Yield the actions that led to state number `state` of the last layer, last action first. Each
     of `layers` has (parents, actions) of the states reached in one more step."""
@@ -561,162 +418,3 @@ def _drop_outputs(scenario: Scenario) -> Scenario:
 
     members = tuple(map(change_member, scenario.members))
     return replace(scenario, mixture=members, **changes) if scenario.mixture else members[0]
-
-
-_LIMITS = 500_000, 20.0
-_LONE_LIMITS = 100_000, 2.0
-"""Limits of one search, in states and CPU seconds: on request, and in each state for one agent."""
-
-_REQUEST_NUMBERS = count(1)
-_idle_workers: list[RequestWorker] = []
-"""At most one process that has nothing to do and waits for the next `SolverWorker`."""
-
-
-class SolverWorker:
-    """Solver in a background process, which compiles the rules at once; a newer request takes the
-    place of an older one. The process goes on to serve the solver of the next level.
-
-    Args:
-        scenario: scenario of the states.
-        agent: as for `Solver`.
-        limits: limits of a search, in states and CPU seconds.
-    """
-
-    def __init__(
-        self, scenario: Scenario, agent: int = 0, limits: tuple[int, float] = _LIMITS
-    ) -> None:
-        """Let the background process compile the rules."""
-        self._solver_arguments = pickle.dumps((scenario, agent, limits))
-        self._agent, self._is_searching = agent, False
-        workers = [worker for worker in _idle_workers if worker.is_alive]
-        _idle_workers.clear()
-        self._worker = workers[0] if workers else RequestWorker(serve_searches)
-        self._request(None)
-
-    def send(self, rows: NDArray[Any]) -> None:
-        """Start the search from a () state, see `Solver.solve_from`, or from (n,) states, see
-        `Solver.count_steps`. An earlier search is broken off."""
-        self._request(rows)
-        self._is_searching = True
-
-    def _request(self, rows: NDArray[Any] | None) -> None:
-        self._request_number = next(_REQUEST_NUMBERS)
-        self._worker.send((self._request_number, self._solver_arguments, rows))
-
-    def receive(self) -> tuple[Any, str] | None:
-        """Return (result, reason why it is empty) of the last search. None while the search runs.
-        The result of a search from one state is the actions of a shortest solution."""
-        try:
-            while reply := self._worker.receive():
-                number, result, message = reply
-                if number == self._request_number:
-                    self._is_searching = False
-                    return result, message
-        except (EOFError, OSError):
-            return (), f"The search has stopped: {describe_exit(self._worker.close())}"
-        return None
-
-    def close(self) -> None:
-        """Break off the search. The background process ends if it searches: a rule may run for
-        ever."""
-        if self._is_searching or _idle_workers:
-            self._worker.close()
-        else:
-            _idle_workers.append(self._worker)
-
-
-class ShortestPathHints(SolverWorker):
-    """Hint provider that searches shortest paths in a background process; see
-    `gv_engine.play.session.autoplay.HintProvider`."""
-
-    _format_action: Callable[[Any], str] = str
-
-    def __init__(self, scenario: Scenario, agent: int = 0) -> None:
-        """Start the background process; see `SolverWorker` for the arguments."""
-        super().__init__(scenario, agent, _LONE_LIMITS if agent else _LIMITS)
-
-    def ask(self, session: Game) -> None:
-        """Start a search from the current state of a session. The result of an earlier search is
-        dropped."""
-        agent, names = self._agent, session.actions
-
-        def format_own_action(actions: Any) -> str:
-            return str(names[np.ravel(actions)[agent - 1]])
-
-        self._format_action = format_own_action if agent else session.format_action
-        self.send(session.row())
-
-    def answer(self) -> SolutionPath | None:
-        """Return the shortest way to win, or the reason why there is none; None while the search
-        runs."""
-        if (reply := self.receive()) is None:
-            return None
-        return SolutionPath(tuple(map(self._format_action, reply[0])), reply[1])
-
-
-def serve_searches(connection: Connection) -> None:
-    """Main function of the solver process: search from each state that arrives through
-    `connection`, and send back the result, until the connection closes. A newer request breaks off
-    a running search."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the window
-    last_arguments, solver = b"", None
-    with suppress(EOFError, OSError):  # the connection is closed
-        while True:
-            number, arguments, rows = connection.recv()
-            if arguments != last_arguments:
-                last_arguments, solver = arguments, None
-            result: Any = ()
-            message = ""
-            try:
-                if solver is None:
-                    scenario, agent, limits = pickle.loads(arguments)
-                    solver = _make_prepared_solver(scenario, agent, limits, connection.poll)
-                if rows is None:
-                    continue
-                if rows.ndim:
-                    solver.max_random_states = _LIMITS[0]
-                    result = solver.count_steps(rows)
-                else:
-                    solver.max_random_states = _LONE_LIMITS[0]
-                    solution = solver.solve_from(rows)
-                    result = solution.actions
-                    if solution.verdict is Verdict.LOST:
-                        message = "It cannot be won from here"
-                    elif solution.verdict is Verdict.UNKNOWN:
-                        message = _describe_unknown(solution)
-            except SearchLimitError as error:
-                message = str(error)
-            except OutdatedSearchError:
-                continue
-            except Exception as error:  # any error of a custom rule
-                if rows is None:
-                    continue  # it is raised again, and reported, at the first search
-                message = f"{type(error).__name__}: {error}"
-            connection.send((number, result, message))
-
-
-def _describe_unknown(solution: Solution) -> str:
-    if solution.by_chance:
-        return f"No hint: steps here are random, and no win is within {solution.depth} steps"
-    states = f"{solution.met:,} states up to {solution.depth} steps from here"
-    return f"No way found: the {states} have no win"
-
-
-def _make_prepared_solver(
-    scenario: Scenario,
-    agent: int,
-    limits: tuple[int, float],
-    is_outdated: Callable[[], bool] = lambda: False,
-) -> Solver:
-    """Return a solver whose code for searches from given states is compiled; it does not compile
-    the reset functions, which take up to half the time."""
-
-    def drop_reset(member: Scenario) -> Scenario:
-        return replace(member, schedule={**member.schedule, RESET: ()})
-
-    members = tuple(map(drop_reset, scenario.members))
-    searched = replace(scenario, mixture=members) if scenario.mixture else members[0]
-    solver = Solver(searched, *limits, agent=agent, is_outdated=is_outdated)
-    with suppress(errors.RuleError):  # a rule may fail in an empty world
-        solver.prepare()
-    return solver

@@ -145,7 +145,7 @@ def _run_policy(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
 def _run_solver(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
     """Search for the shortest solution of each test level of a scenario. Return their lengths as
     the field `lengths` of `EntryPart`."""
-    from gv_engine.play.validation.solver import Survey  # compiles
+    from gv_engine.play.validation.survey import Survey  # compiles
 
     test = entry.split_levels(scenario).test
     solutions = Survey(test.scenario, test.seeds, _SOLVER_SECONDS).solutions
