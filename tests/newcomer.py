@@ -6,7 +6,7 @@ from typing import Any
 from gv_engine.play.editor.document import STARTERS
 from gv_engine.play.editor.map_model import MapCell
 from gv_engine.play.ui.screens.edit import EditScreen
-from gv_engine.play.ui.screens.play import PlaytestScreen
+from gv_engine.play.ui.screens.playtest import PlaytestScreen
 from tests.desk import Desk
 from tests.player import Player
 from tests.screen import until

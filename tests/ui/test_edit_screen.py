@@ -26,7 +26,7 @@ from gv_engine.play.ui.screens.edit_lists import (
     StarterMenu,
 )
 from gv_engine.play.ui.screens.edit_panels import describe_brush, describe_cursor_cell
-from gv_engine.play.ui.screens.play import PlaytestScreen
+from gv_engine.play.ui.screens.playtest import PlaytestScreen
 from gv_engine.play.ui.screens.start import StartScreen
 from gv_engine.play.ui.window.app import App
 from gv_engine.play.validation.lint import find_placed_mistakes

@@ -33,7 +33,7 @@ from gv_engine.play.ui.screens.edit_panels import (
     lay_out_editor,
 )
 from gv_engine.play.ui.screens.keyboard import copy_to_clipboard
-from gv_engine.play.ui.screens.play import PlaytestScreen
+from gv_engine.play.ui.screens.playtest import PlaytestScreen
 from gv_engine.play.ui.screens.replay import Prompt
 from gv_engine.play.ui.screens.screen import AppContext, Screen, ScreenCommands
 from gv_engine.scenario.storage.files import path_exists
