@@ -9,7 +9,7 @@ import pytest
 
 from gv_engine.play.ui.screens.play import PlayScreen
 from gv_engine.play.ui.screens.replay import CompareScreen, ReplayScreen
-from tests.desk import Desk, playing
+from tests.desk import Desk, home, playing
 from tests.session.test_flowing import ALGEBRA, LEVEL, RULES, edit
 
 
@@ -145,7 +145,10 @@ def test_algebra_flows_too(desk: Desk, tmp_path: Path):
 
 @pytest.mark.sample("size0", "size2")
 @pytest.mark.parametrize("size", [(400, 300), (1280, 800), (640, 900)])
-def test_what_is_told_has_a_place_in_every_window(folder: Path, size: tuple[int, int]):
+def test_what_is_told_has_a_place_in_every_window(
+    folder: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+):
+    home(folder.parent, monkeypatch)
     desk = Desk(size)
     screen = playing(desk, str(folder))
     desk.press("Up", "Up", "Up", "Right")
