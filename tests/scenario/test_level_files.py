@@ -249,6 +249,7 @@ def test_levels_may_lack_agents_that_are_placed(tmp_path: Path):
 
 
 @pytest.mark.usefixtures("few")
+@pytest.mark.thorough
 def test_commands_take_few_of_many_levels(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     write_levels(tmp_path / "train", (5,))
     files = ["--set", f"files={tmp_path / 'train'}"]
