@@ -137,8 +137,9 @@ def hit(
     pause: int = 0,
     on_action: Action = Action.ACTUATE,
 ) -> None:
-    """Lower a number of the object of a type ahead, such as its hit points. At 0, the object is
-    used up. Until a cooldown of `pause` steps is over, the agent cannot hit again."""
+    """Lower a number, such as hit points, of the object ahead if it is of a type. At 0, the object
+    is used up. `cooldown` is a number of the agent that is set to `pause`; the agent cannot hit
+    again until it is 0."""
     thing = ahead(w, agent)
     lower(w, thing, number, amount)
     if w.numbers(number)[thing] <= 0:

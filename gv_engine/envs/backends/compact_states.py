@@ -145,7 +145,8 @@ class CompactStates:
         return np.hstack([states, np.broadcast_to(new, (len(states), len(new)))])
 
     def expand(self, states: NDArray[np.uint64]) -> Successors:
-        """Take each action in each of the (n, k) `states`, and return the next states.
+        """Take each action in each of the `states`, n states of k words each, and return the next
+        states, in the order of `Successors`.
 
         Raises:
             RuleError: a rule is undefined in a state.

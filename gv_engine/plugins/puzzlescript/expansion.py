@@ -90,7 +90,8 @@ class ExpandedRules:
 
 
 def expand_rules(game: PuzzleGame) -> ExpandedRules:
-    """Return the expanded rules of a game. Faults are added to the game's source."""
+    """Return the rules of a game with relative directions and names of several objects written out.
+    Errors are recorded in `game.source`."""
     result, written = ExpandedRules(), list[PatternRule]()
     opened = 0
     for line, lower, text in game.source.rules:

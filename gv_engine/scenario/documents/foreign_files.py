@@ -49,8 +49,8 @@ class FileFormat(NamedTuple):
 def read_foreign_file(
     ref: ScenarioRef, raw: bytes, problems: ErrorCollector
 ) -> tuple[YamlNode, tuple[PackLevel, ...]] | None:
-    """Return the scenario of a game of another program, and its levels; None if no plugin knows the
-    format of the file's content `raw`.
+    """Convert the content `raw` of another program's game file, and return a scenario node and the
+    levels; None if no plugin knows the format.
 
     Raises:
         ScenarioError: the game has faults.

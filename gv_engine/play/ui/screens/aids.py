@@ -138,8 +138,8 @@ class ActionSlot(NamedTuple):
 def draw_actions(
     painter: Painter, rect: Rect, slots: Sequence[ActionSlot], draw_icon: DrawIcon
 ) -> None:
-    """Draw the actions side by side in the middle of `rect`, and in words the one under the
-    mouse."""
+    """Draw the actions side by side in the middle of `rect`, and the description of the action
+    under the mouse."""
     line, width = painter.line_height, min(rect.w // len(slots), 6 * painter.line_height)
     left, words, gap = rect.centerx - width * len(slots) // 2, "", max(2, line // 5)
     for index, slot in enumerate(slots):

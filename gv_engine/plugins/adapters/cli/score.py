@@ -104,6 +104,8 @@ def _play_policy(name: str, scenario: str, seed: int) -> ScoredLevel:
 
 
 def _play_by_text(choose: Callable[[ScoredLevel], str], scenario: str, seed: int) -> ScoredLevel:
+    """Play one level of a scenario. `choose` returns the name of an action for each answer of the
+    text game."""
     games = TextGames({scenario: load_playable(scenario)})
     state = games.start(scenario, seed)
     answers, limit = 0, state["max_steps"] or _MAX_STEPS
