@@ -58,6 +58,16 @@ def check_compilable(scenario: Scenario) -> None:
         )
 
 
+_starts_quickly = False
+
+
+def start_quickly() -> None:
+    """Let the programs of this process start with code that is not optimized, which takes half the
+    time to compile, until a thread has optimized it."""
+    global _starts_quickly
+    _starts_quickly = True
+
+
 def _walk_systems(scenario: Scenario, phases: Iterable[Phase]) -> Iterator[System]:
     """Yield the systems (rule functions with their helpers) that a scenario uses in `phases`,
     including those nested in arguments."""
@@ -87,6 +97,7 @@ class BatchProgram:
         self._compile_arguments = scenario.layout, plan, elements, checked
         self.plan = plan
         self._compile_error: DoesNotCompileError | None = None
+        self._codes: list[MachineCode] = []
         self._failures: Mapping[int, Failure] = {}
         self._lock = threading.Lock()
         self._is_built_in = scenario.runs_engine_rules_only
@@ -102,16 +113,25 @@ class BatchProgram:
             if self.run is None and not self._compile_error:
                 try:
                     text, self._failures = self._generate_ir()
-                    self._code = MachineCode(text)
+                    if _starts_quickly:
+                        self._use_code(MachineCode(text, optimization_level=0))
+                        threading.Thread(target=self._optimize, args=[text]).start()
+                    else:
+                        self._optimize(text)
                 except DoesNotCompileError as error:
                     self._compile_error = error
                 except RuntimeError as error:  # LLVM refuses the module
                     self._compile_error = DoesNotCompileError(f"LLVM: {error}; {_ENGINE_FAULT}")
-                else:
-                    self.run = self._code.function("run", ctypes.c_int64, *[ctypes.c_int64] * 4)
-                    self.address = ctypes.cast(self.run, ctypes.c_void_p).value or 0
             if self._compile_error:
                 raise self._compile_error.with_traceback(None)
+
+    def _use_code(self, code: MachineCode) -> None:
+        self.run = code.function("run", ctypes.c_int64, *[ctypes.c_int64] * 4)
+        self.address = ctypes.cast(self.run, ctypes.c_void_p).value or 0
+        self._codes.append(code)  # the earlier one may be running
+
+    def _optimize(self, text: str) -> None:
+        self._use_code(MachineCode(text))
 
     def write_for_web(self) -> tuple[str, Mapping[int, Failure]]:
         """Return the program as LLVM IR for `link_texts`, and the errors that it can end with, by

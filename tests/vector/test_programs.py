@@ -196,3 +196,18 @@ def test_a_built_in_rule_that_does_not_compile_is_a_fault_of_the_engine(monkeypa
     monkeypatch.setattr(batch_program, "compile_batch", fail)
     with pytest.raises(BuiltInDoesNotCompileError, match="broken; a fault of the engine"):
         GridEnv("empty-8x8")
+
+
+def test_a_quick_start_plays_alike_and_is_replaced_by_optimized_code(load, monkeypatch):
+    optimized: list[tuple[batch_program.BatchProgram, str]] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(batch_program, "_starts_quickly", True)
+        patch.setattr(batch_program, "_PROGRAMS", {})
+        patch.setattr(batch_program.BatchProgram, "_optimize", lambda *each: optimized.append(each))
+        rules = ["./rules.py:harden", "move_agent", "turn_agent", "pickndrop", "./rules.py:draw"]
+        report = run_differential_test(load(*rules), episodes=2)
+    assert report.fault == ""
+    program, text = optimized[0]
+    address = program.address
+    program._optimize(text)
+    assert program.address != address

@@ -44,7 +44,7 @@ class MachineCode:
         machine = target.create_target_machine(
             cpu=binding.get_host_cpu_name(),
             features=binding.get_host_cpu_features().flatten(),
-            opt=2,
+            opt=min(2 * optimization_level, 2),
         )
         head = f'target triple = "{binding.get_process_triple()}"\n'
         head += f'target datalayout = "{machine.target_data}"\n'

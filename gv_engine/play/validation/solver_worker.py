@@ -126,6 +126,9 @@ def serve_searches(connection: Connection) -> None:
     """Main function of the solver process: search from each state that arrives through
     `connection`, and send back the result, until the connection closes. A newer request breaks off
     a running search."""
+    from gv_engine.compiler.batch_program import start_quickly  # imports llvmlite
+
+    start_quickly()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the window
     last_arguments, solver = b"", None
     with suppress(EOFError, OSError):  # the connection is closed
