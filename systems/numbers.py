@@ -1,7 +1,8 @@
 """Rules about whole numbers of components: hit points, cooldowns, and numbers of things in a bag.
 
 The rules keep a number from 0 to its declared maximum. A `cooldown` is a number that such a rule
-sets to `pause` when it acts, and the rule does not act again until `cool_down` has lowered it to 0.
+sets to `cooldown_steps` when it acts, and the rule does not act again until `cool_down` has lowered
+it to 0.
 """
 
 from gv_engine.rules.component import column_name
@@ -36,10 +37,10 @@ def is_rested(w: World, agent: int, cooldown: AgentNumber) -> bool:
     return cooldown == "" or w.numbers(cooldown)[agent] <= 0
 
 
-def start_cooldown(w: World, agent: int, cooldown: AgentNumber, pause: int) -> None:
-    """Set the agent's number `cooldown`, if there is one, to `pause`."""
+def start_cooldown(w: World, agent: int, cooldown: AgentNumber, cooldown_steps: int) -> None:
+    """Set the agent's number `cooldown`, if there is one, to `cooldown_steps`."""
     if cooldown != "":
-        w.numbers(cooldown)[agent] = pause
+        w.numbers(cooldown)[agent] = cooldown_steps
 
 
 def check_amount(amount: int) -> str:
@@ -47,13 +48,13 @@ def check_amount(amount: int) -> str:
     return "" if amount > 0 else f"found amount {amount}, expected at least 1"
 
 
-def check_cooldown(amount: int, cooldown: AgentNumber, pause: int) -> str:
-    """Return an error message if an amount is not positive, or if there is a pause without a
-    cooldown; else ""."""
-    if pause != 0 and cooldown == "":
-        return "a pause needs the number that counts it: {cooldown: Sword.rest, pause: 3}"
-    if pause < 0:
-        return f"found pause {pause}, expected at least 0"
+def check_cooldown(amount: int, cooldown: AgentNumber, cooldown_steps: int) -> str:
+    """Return an error message if an amount is not positive, or if `cooldown_steps` is without
+    `cooldown`; else ""."""
+    if cooldown_steps != 0 and cooldown == "":
+        return "cooldown_steps needs the number that counts it, such as cooldown: Sword.rest"
+    if cooldown_steps < 0:
+        return f"found cooldown_steps {cooldown_steps}, expected at least 0"
     return check_amount(amount)
 
 
@@ -86,13 +87,13 @@ def hurt(
     amount: int = 1,
     beside: bool = False,
     cooldown: AgentNumber = "",
-    pause: int = 0,
+    cooldown_steps: int = 0,
 ) -> None:
     """Lower a number of the agent, such as its hit points, if an object of a type is in its cell,
-    or on request also if one is beside it. Until a cooldown of `pause` steps is over, the rule
-    does not hurt the agent again."""
+    or on request also if one is beside it. For `cooldown_steps` after
+    that, the rule does not hurt the agent again."""
     lower(w, agent, number, amount)
-    start_cooldown(w, agent, cooldown, pause)
+    start_cooldown(w, agent, cooldown, cooldown_steps)
 
 
 def check_hit(
@@ -101,14 +102,14 @@ def check_hit(
     number: ObjectNumber,
     amount: int,
     cooldown: AgentNumber,
-    pause: int,
+    cooldown_steps: int,
 ) -> str:
     """Return an error message if objects of the type lack the component of a number, or as
     `check_cooldown` does; else ""."""
     kind, column = types[object_type], number.partition(".")[0]
     for cls in kind.component_classes:
         if column_name(cls) == column:
-            return check_cooldown(amount, cooldown, pause)
+            return check_cooldown(amount, cooldown, cooldown_steps)
     return f"{kind.name} has no component with this number; list it under its `components`"
 
 
@@ -134,17 +135,17 @@ def hit(
     number: ObjectNumber,
     amount: int = 1,
     cooldown: AgentNumber = "",
-    pause: int = 0,
+    cooldown_steps: int = 0,
     on_action: Action = Action.ACTUATE,
 ) -> None:
     """Lower a number, such as hit points, of the object ahead if it is of a type. At 0, the object
-    is used up. `cooldown` is a number of the agent that is set to `pause`; the agent cannot hit
-    again until it is 0."""
+    is used up. `cooldown` is a number of the agent that is set to `cooldown_steps`; the
+    agent cannot hit again until it is 0."""
     thing = ahead(w, agent)
     lower(w, thing, number, amount)
     if w.numbers(number)[thing] <= 0:
         w.use_up(thing)
-    start_cooldown(w, agent, cooldown, pause)
+    start_cooldown(w, agent, cooldown, cooldown_steps)
 
 
 def can_gain(w: World, agent: int, object_type: int, number: AgentNumber) -> bool:

@@ -44,7 +44,7 @@ RULES: dict[str, Any] = {
         "turn_agent",
         {
             **{"name": "hit", "object_type": "Rat", "number": "Health.points", "amount": 2},
-            **{"cooldown": "Rest.sword", "pause": 3},
+            **{"cooldown": "Rest.sword", "cooldown_steps": 3},
         },
         {"name": "heal", "object_type": "Spring", "number": "Health.points", "amount": 4},
         {"name": "collect_into", "object_type": "Coin", "number": "Purse.coins"},
@@ -52,7 +52,7 @@ RULES: dict[str, Any] = {
         {"name": "spend", "object_type": "Shop", "number": "Purse.coins", "amount": 2},
         {
             **{"name": "hurt", "object_type": "Thorn", "number": "Health.points", "amount": 2},
-            **{"cooldown": "Rest.shield", "pause": 3},
+            **{"cooldown": "Rest.shield", "cooldown_steps": 3},
         },
         {"name": "hurt", "object_type": "Rat", "number": "Health.points", "beside": True},
     ],
@@ -175,8 +175,14 @@ def test_what_cools_down_of_objects_does_so_too(yard):
         ({"number": "Mana.points"}, "agents have no Mana; write agents: {components: [Mana]}"),
         ({"number": "Door.status"}, "Door is built in; expected a component that the scenario"),
         ({"amount": 0}, "found amount 0, expected at least 1"),
-        ({"pause": 2}, "a pause needs the number that counts it: {cooldown: Sword.rest, pause: 3}"),
-        ({"pause": -2, "cooldown": "Health.points"}, "found pause -2, expected at least 0"),
+        (
+            {"cooldown_steps": 2},
+            "cooldown_steps needs the number that counts it, such as cooldown: Sword.rest",
+        ),
+        (
+            {"cooldown_steps": -2, "cooldown": "Health.points"},
+            "found cooldown_steps -2, expected at least 0",
+        ),
     ],
 )
 def test_wrong_numbers_are_refused(rule: dict[str, Any], says: str):
