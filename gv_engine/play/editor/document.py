@@ -513,6 +513,9 @@ class BackgroundChecker:
 def _serve_requests(connection: Connection) -> None:
     """Main function of the checker process: check each scenario that arrives on `connection`, and
     send back the results. A newer request cancels a running check."""
+    from gv_engine.compiler.batch_program import start_quickly  # imports llvmlite
+
+    start_quickly()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the window
     # compiler warnings would repeat with every change
     with redirect_stderr(StringIO()), suppress(EOFError, OSError):
