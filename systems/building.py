@@ -25,6 +25,16 @@ def build_room(w: World, shape: Sequence[int]) -> None:
     w.enclose(WALL)
 
 
+def remove_objects(w: World) -> None:
+    """Remove all objects from the grid, before a transition builds another level. Agents, and what
+    they hold, stay."""
+    for y in range(w.height):
+        for x in range(w.width):
+            for e in (w.at[y, x], w.ground[y, x]):
+                if not w.is_terrain(e):
+                    w.remove(e)
+
+
 def wall_line(size: int, count: int, number: int) -> int:
     """Return the row or column of wall `number` if a side with `size` cells is divided into `count`
     rooms."""

@@ -90,8 +90,8 @@ def hurt(
     cooldown_steps: int = 0,
 ) -> None:
     """Lower a number of the agent, such as its hit points, if an object of a type is in its cell,
-    or on request also if one is beside it. For `cooldown_steps` after
-    that, the rule does not hurt the agent again."""
+    or on request also if one is beside it. Until a cooldown of
+    `cooldown_steps` steps is over, the rule does not hurt the agent again."""
     lower(w, agent, number, amount)
     start_cooldown(w, agent, cooldown, cooldown_steps)
 

@@ -196,7 +196,8 @@ def count_type(w: World, agent: int, object_type: int) -> int:
 
 @system(REWARD, remember=count_type)
 def use_up(w: World, agent: int, was: float, object_type: int, reward: float = 1.0) -> float:
-    """Pays `reward` for every object of a type that left the grid in this step."""
+    """Pays `reward` for every object of a type by which there are fewer on the grid than before
+    this step."""
     return reward * max(0.0, was - w.placed[object_type])
 
 

@@ -29,7 +29,8 @@ def _check_agent_row(area: Area) -> str:
 
 @system(VISIBILITY, check=_check_agent_row, rows=True)
 def partially_occluded(w: World, agent: int, view: View) -> None:
-    """Sight spreads forward and to either side, up to the first cell that blocks it."""
+    """Sight spreads forward and to either side, up to the first cell that blocks it. The `area`
+    must end at the agent's row, 0."""
     # Row by row from the agent, as bits: the cells that the spread to either side has reached; to
     # the left counted from the right, so that both grow towards higher bits.
     right, left = 1 << view.x, 1 << view.width - 1 - view.x

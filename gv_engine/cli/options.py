@@ -204,7 +204,7 @@ class CommandParser(argparse.ArgumentParser):
         """Add the options --view, --fps and --cell: the view, steps per second and cell size of
         pictures."""
         views = "; ".join(f"{each.title}: {', '.join(each.views)}" for each in DOMAINS.values())
-        text = f"{views}; any: window, as players see it (default: the first of the domain)"
+        text = f"{views}; any: window, the whole window (default: the first of the domain)"
         self.add_option("--view V", str, text)
         self.add_option("--fps F", parse_positive, "steps per second", 8)
         # at most 256, so that pictures fit into memory

@@ -447,7 +447,7 @@ WORLD_METHODS: dict[str, Callable[..., Any]] = {
     method.__name__.removesuffix("_entity"): method
     for method in (
         *(fail, spawn, run_out, remove_entity, become_nothing, terrain_of, is_terrain, on_ground),
-        *(num_states, left_by, state_of, set_state, add, take, clear, agents, agent_at, is_taken),
+        *(num_states, left_by, state_of, set_state, add, take, agents, agent_at, is_taken),
         *(stand, forget, rng_state, set_rng_state),
     )
 } | CELL_METHODS

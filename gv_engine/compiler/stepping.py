@@ -13,6 +13,7 @@ from typing import Any
 from gv_engine.compiler.cells import WorldRow
 from gv_engine.compiler.language.intrinsics import call_marked, call_or_zeros, new_record, tabulate
 from gv_engine.compiler.parameters import is_data, iter_calls, list_call_fields
+from gv_engine.compiler.rows import clear
 from gv_engine.compiler.sight import cut_view, make_view_type, write_ground_seen, write_seen
 from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.rules.functions import uses_name
@@ -324,7 +325,7 @@ def run_until(w: WorldRow, p: Params, call: CallPlan, agent: int) -> None:
     tries = 0
     while True:  # what a try has made is free again after it
         if tries > 0:
-            w.clear()
+            clear(w)
         values = read_arguments(w, p, call, agent)
         tries += 1
         if ends_repetition(w, p, call, tries):
@@ -362,7 +363,7 @@ def reset_world(w: WorldRow, p: Params, plan: ScenarioPlan) -> None:
         w.total[agent] = 0.0
         clear_step_results(w, agent)
         w.done[agent] = agent > len(w.agents())
-    w.clear()
+    clear(w)
     for call in plan.resets:
         if call.is_per_agent:
             for agent in w.agents():

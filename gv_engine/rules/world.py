@@ -336,7 +336,8 @@ class World(Protocol):
     @verb
     def set_shape(self, height: int, width: int) -> None:
         """Set the size of the grid when a level is built. All cells are free floor, and all agents
-        forget what they have seen. If called in a transition, remove all objects first."""
+        forget what they have seen. In a transition, call `remove_objects` of
+        `systems.building` first."""
         if not (0 < height < self.at.shape[0] and 0 < width < self.at.shape[1]):
             self.fail("w.set_shape: larger than the scenario's max_shape (or not positive)")
             return

@@ -7,7 +7,7 @@ from components.objects import EXIT
 from gv_engine import AGENT, RESET, TERMINATING, TRANSITION, Bounds, Int8, World, component, system
 from gv_engine.geometry import MOVES
 from gv_engine.objects import object_type
-from systems.building import build_rooms, put, put_agent, random_floor_cell
+from systems.building import build_rooms, put, put_agent, random_floor_cell, remove_objects
 from systems.queries import all_of, beside, has_room, here, object_steps_from, stands_on, towards
 
 
@@ -53,9 +53,7 @@ def build_floor(w: World, height: int, width: int, floors: int) -> None:
 def go_down(w: World, agent: int, object_type: int, floors: int) -> None:
     """On an object of a type, go down to the next floor, which is built anew."""
     w.dungeon.floor[w.world] += 1
-    for y in range(w.height):
-        for x in range(w.width):
-            w.remove(w.at[y, x])
+    remove_objects(w)
     build_floor(w, w.height, w.width, floors)
 
 

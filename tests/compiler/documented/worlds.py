@@ -84,9 +84,8 @@ def change_objects(w: Any) -> Any:
     return wall, box, w.at[1, 1]
 
 
-@of_world("w.set_shape(height, width)", "w.enclose(kind)", "w.clear()")
+@of_world("w.set_shape(height, width)", "w.enclose(kind)")
 def build(w: Any) -> Any:
-    w.clear()
     w.set_shape(4, 5)
     w.enclose(3)
     return w.height, w.width, w.at[0, 0], w.at[1, 1]
