@@ -150,6 +150,23 @@ def test_nothing_is_learned_of_agents_that_are_done_or_not_there():
         assert torch.equal(mine, theirs)
 
 
+@pytest.mark.parametrize("level", ["keydoor-5x5", "doors", "commons"])
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_the_gradient_of_a_flat_network_is_that_of_autograd(level, activation):
+    """With a mission, and with two agents, some of which do not take part."""
+    options = {"encoder": "flat", "separate_critic": True, "activation": activation}
+    learner = make_learner(level, "object", num_envs=4, num_steps=32, ent_coef=0.1, **options)
+    learner._optimise(learner._collect())  # so that some probability ratios are not 1
+    batch = learner._collect()
+    batch.live[::3, -1] = learner.spec.agents == 1
+    count = int(batch.live.sum())
+    inputs = learner.net.flat.read(batch.rows.flatten(0, 1)).unflatten(0, batch.live.shape)
+    found = learner._gradient(batch._replace(rows=inputs), count)
+    learner._is_flat = False
+    for mine, theirs in zip(found, learner._gradient(batch, count), strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-6)
+
+
 def test_what_others_end_is_over_and_what_the_limit_ends_is_not():
     """A line that is truncated is worth what was still to be expected, only at the limit."""
     level = {"extends": "race", "max_steps": 5}

@@ -259,8 +259,10 @@ def test_a_flat_encoder_normalises_by_all_observations_so_far():
     assert (np.abs(found) == 10).any()
     inputs = found[np.arange(spec.cells + 1), codes].reshape(len(codes), -1)
     with torch.no_grad():
-        outputs = encoder(torch.from_numpy(rows)).numpy()
+        read = encoder.read(torch.from_numpy(rows)).numpy()
+        outputs = encoder()[torch.from_numpy(rows)].sum(1).numpy()
         weight = encoder.weight.numpy()
+    assert np.array_equal(read, inputs)
     assert np.allclose(outputs, inputs @ weight.T, atol=1e-3)
 
 

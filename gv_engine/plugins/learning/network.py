@@ -34,8 +34,7 @@ class ActorCritic(nn.Module):
     observation then only sums rows of this table. With "mlp" the rows of the table are the weights:
     a layer on one-hot codes, which slots and missions do not share. With "cnn" two convolutions of
     3 x 3 cells and a linear layer read the embeddings of the view as a picture; the table has the
-    other slots alone. "flat" reads cells as normalised numbers, see `NumberEncoder`, and its table
-    has these numbers.
+    other slots alone. "flat" reads cells as normalised numbers, see `NumberEncoder`.
 
     With a mission, the first layer also reads how well each cell matches it: scores of attention
     heads (Vaswani et al., 2017) whose queries are sums over the mission's integers, and whose keys
@@ -87,7 +86,7 @@ class ActorCritic(nn.Module):
         """Return the first layer's weights as a table, (input codes, hidden). Row k is what input
         code k adds to the hidden units."""
         if self.encoder == FLAT:
-            return self.flat.get_buffer("numbers")
+            return self.flat()
         if self.encoder == MLP:
             return self.table
         spec, cells = self.spec, 1 if self.encoder == CNN else self.spec.cells + 1
@@ -103,8 +102,7 @@ class ActorCritic(nn.Module):
         cells, table_rows = self.spec.cells, rows
         if self.encoder == CNN:  # the table has no cells
             table_rows = rows[:, cells:] - cells * self.spec.codes
-        first = self.flat(rows) if self.encoder == FLAT else sum_rows(table, table_rows)
-        first = first.add_(self.first_bias)
+        first = sum_rows(table, table_rows).add_(self.first_bias)
         if self.encoder == CNN:
             first = first + self.picture(self._convolve(rows[:, :cells] % self.spec.codes))
         if self._has_match:

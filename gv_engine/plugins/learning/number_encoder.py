@@ -31,15 +31,21 @@ class NumberEncoder(nn.Module):
         # of each number: how many there were, their mean, and their variance
         self.register_buffer("moments", torch.zeros(3, slots, 3, dtype=torch.float64))
 
-    def forward(self, rows: Tensor) -> Tensor:
-        """Return the (M, hidden) outputs for (M, slots) encoded observations."""
+    def forward(self) -> Tensor:
+        """Return what each code of each slot adds to the outputs, (input codes, hidden)."""
+        slots, codes = self._shape
+        numbers = self.get_buffer("numbers").view(slots, codes, 3)
+        by_slot = self.weight.T.reshape(slots, 3, -1)
+        return torch.cat([torch.bmm(numbers, by_slot).flatten(0, 1), self.extra])
+
+    def read(self, rows: Tensor) -> Tensor:
+        """Return the (M, inputs) numbers that (M, slots) encoded observations stand for: normalised
+        numbers of the cells, then one-hot codes of the other slots."""
         slots, codes = self._shape
         numbers = functional.embedding(rows[:, :slots], self.get_buffer("numbers")).flatten(1)
-        first = functional.linear(numbers, self.weight)
-        if len(self.extra):
-            indices = rows[:, slots:] - slots * codes
-            first = first + functional.embedding(indices, self.extra).sum(1)
-        return first
+        indices = (rows[:, slots:] - slots * codes).long()
+        one_hot = numbers.new_zeros(len(rows), len(self.extra)).scatter_(1, indices, 1.0)
+        return torch.cat([numbers, one_hot], 1)
 
     def add_observations(self, rows: Tensor, cells: Tensor) -> None:
         """Update the running mean and variance of all numbers by (M, slots) encoded observations,

@@ -33,6 +33,7 @@ from gv_engine.plugins.learning.color_augmentation import ColorAugmentation, int
 from gv_engine.plugins.learning.config import CURRICULA, FLAT, ConfigError, Hyperparameters
 from gv_engine.plugins.learning.cuda_graph import GraphedStep, record_graphs
 from gv_engine.plugins.learning.curriculum import RandomLevels
+from gv_engine.plugins.learning.flat_net import find_flat_gradient, is_supported
 from gv_engine.plugins.learning.network import ActorCritic
 from gv_engine.plugins.learning.optimizer import Adam
 from gv_engine.plugins.learning.partners import PartnerInput, find_partners_class
@@ -146,6 +147,7 @@ class Learner:
         purposes = "actions", "minibatches", "colors", "partners", "curriculum"
         self._rngs = {name: _make_generator(settings.seed, name) for name in purposes}
         self._adam = Adam(self.net, settings.learning_rate, settings.max_grad_norm)
+        self._is_flat = is_supported(self.net, settings)
         self._graphed: GraphedStep | None = None
         self._buffer = RolloutBuffer(env, self.spec, settings.num_steps, self.device)
         self._reward_scaler = RewardScaler(env.num_envs, settings.gamma, settings.reward_clip)
@@ -445,6 +447,8 @@ class Learner:
         if not settings.recurrent:  # each step is a sequence by itself
             per_step = [each.flatten(0, 1)[None] for each in per_step]
             memory = torch.zeros(per_step[0].shape[1], 1, device=self.device)
+        if self._is_flat:
+            per_step[0] = self.net.flat.read(per_step[0][0])[None]
         batch = TrainingBatch._make((*per_step, memory))
         if self._graphed:
             self._graphed.load(batch)
@@ -496,6 +500,10 @@ class Learner:
         """Return the gradient of the loss as one vector, and the (5,) means of `compute_ppo_loss`.
         Both are sums over the batch divided by `num_live`, the number of steps
         with a live agent."""
+        if self._is_flat:
+            inputs, *steps = self._select_live(batch.rows.flatten(0, 1), batch)
+            gradient, losses = find_flat_gradient(self.net, inputs, steps, self.settings)
+            return gradient / num_live, losses / num_live
         loss, losses = self._loss(batch, num_live)
         options = {"allow_unused": True, "materialize_grads": True}
         gradients = torch.autograd.grad(loss, tuple(self.net.parameters()), **options)
@@ -505,9 +513,12 @@ class Learner:
         """Flatten a batch to the L steps in which agents were live. Return features, masks,
         actions, log-probabilities, advantages and returns, each with first axis L."""
         net = self.net
-        rows, *per_step, live, starts, memory = batch
-        features = net.features(net.first_layer_table(), rows.flatten(0, 1))
-        features, _ = net.recur(features, memory, starts)
+        features = net.features(net.first_layer_table(), batch.rows.flatten(0, 1))
+        features, _ = net.recur(features, batch.memory, batch.starts)
+        return self._select_live(features, batch)
+
+    def _select_live(self, features: Tensor, batch: TrainingBatch) -> list[Tensor]:
+        _, *per_step, live, _, _ = batch
         per_step = [features, *(each.flatten(0, 1) for each in per_step)]
         if self.spec.agents > 1 and not live.all():
             per_step = [each[live.flatten()] for each in per_step]
