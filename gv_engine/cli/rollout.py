@@ -169,6 +169,7 @@ def add_options(parser: cli.CommandParser) -> None:
     parser.add_option("--threads T", cli.parse_positive, threads_text, 1)
     parser.add_option("--out FOLDER", Path, "new folder into which all steps are written")
     parser.add_flag("--masks", "also save action masks")
+    parser.add_flag("--compress", "write compressed files, which take a tenth of the space or less")
     representation_text = "representation of the observations, such as compact, cells or onehot"
     parser.add_option("--representation NAME", str, representation_text)
     parser.add_flag("--resume", "continue --out FOLDER after its last complete episode")
@@ -311,7 +312,8 @@ def _open_folder(options: argparse.Namespace, env: Any, plan: _RolloutPlan) -> E
         raise cli.UsageError(f"{out} has {number} episodes; give --episodes {number} or more")
     description = _describe_rollout(options, plan.levels)
     with cli.delaying_signals():
-        return EpisodeFolder(out, env, description, options.resume, options.masks)
+        kept = {"masks": options.masks, "compress": options.compress}
+        return EpisodeFolder(out, env, description, options.resume, **kept)
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -115,6 +116,42 @@ def test_an_older_one_goes_on_without_bounds_but_not_without_checksums(env: Any,
     damage(folder, arrays=arrays)
     with pytest.raises(RolloutError, match="the crc32 of reward is None"):
         EpisodeFolder(folder, env, {}, resume=True)
+
+
+def test_compressed_files_hold_the_same_and_go_on(env: Any, episodes: list[Any], tmp_path: Path):
+    written(tmp_path / "plain", env, episodes).close(complete=True)
+    folder = tmp_path / "small"
+    written(folder, env, episodes[:2], compress=True).close(complete=False)
+    with (folder / "grid.gz").open("ab") as file:  # as after a kill
+        file.write(b"more than is counted")
+    assert listing(folder)["steps"] == len(episode_folder.read(folder)[0]["grid"])
+    written(folder, env, episodes[2:], resume=True, compress=True).close(complete=True)
+    arrays, about = episode_folder.read(folder)
+    expected, _ = episode_folder.read(tmp_path / "plain")
+    assert arrays.keys() == expected.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, expected[name], strict=True)
+    assert {file.suffix for file in folder.iterdir()} == {".gz", ".json"}
+    rows = gzip.decompress((folder / "grid.gz").read_bytes())
+    assert rows == expected["grid"].tobytes()
+    assert about["arrays"]["grid"]["bytes"] == (folder / "grid.gz").stat().st_size < len(rows) / 5
+    EpisodeFolder(tmp_path / "empty", env, {}, compress=True).remove()
+    assert not (tmp_path / "empty").exists()
+
+
+def test_damage_of_a_compressed_file_is_told(env: Any, episodes: list[Any], tmp_path: Path):
+    folder = tmp_path / "small"
+    written(folder, env, episodes[:3], compress=True).close(complete=True)
+    file, whole = folder / "grid.gz", (folder / "grid.gz").read_bytes()
+    for content in (b"", b"no gzip at all", whole[:-40], whole[:20] + bytes(30) + whole[50:]):
+        file.write_bytes(content)
+        assert_refused(folder, f"{file} is damaged")
+    file.write_bytes(whole)
+    damage(folder, steps=2**60)
+    assert_refused(folder, "damaged: it is cut")  # before memory for them is taken
+    for wrong in ({"compression": "bz2"}, {"arrays": {"grid": {"bytes": -1}}}):
+        damage(folder, **wrong)
+        assert_refused(folder, r"rollout\.json is damaged")
 
 
 def test_a_flipped_bit_is_told(folder: Path):
@@ -500,6 +537,7 @@ MADE_WITH = {"policy": "./a.py:act", "policy_digest": "1", "levels": "a.json", "
         ({"level_seeds": [4]}, {}, "its levels is "),
         ({"more": 7}, {}, "its more is null, not 7"),
         ({"policy": None}, {}, "its policy is .*, not null"),
+        ({}, {"compress": True}, 'its compression is null, not "gzip"'),
         ({}, {"masks": True}, "its action_mask.npy is null, not "),
         ({}, {"env": "empty-8x8"}, "its scenario is "),
     ],

@@ -19,6 +19,10 @@ Over the E episodes:
 - `last_grid.npy` (E, h, w, 3) uint8, `last_item.npy` (E, 3) uint8, and so on: the observation at
   the end.
 
+A compressed rollout has files such as `grid.gz` in place of `grid.npy`: gzip members that hold the
+bytes of the rows, without a header. `rollout.json` names the `compression`, and the `bytes` of each
+file.
+
 With A agents, arrays of steps have an axis of agents behind the first: `reward.npy` is (T, A) and
 `grid.npy` (T, A, h, w, 3); so has `last_grid.npy`. `rollout.json` names the `agents`.
 
@@ -31,6 +35,7 @@ time.
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import sys
@@ -61,12 +66,12 @@ from gv_engine.scenario.storage.array_files import ArrayError, read_npy_header
 
 
 class GrowingArray:
-    """A `.npy` file to which rows (entries on the first axis) are appended.
-
-    NumPy's file header leaves room for the number of rows to grow.
+    """A file to which rows (entries on the first axis) are appended: a `.npy` file, whose header
+    leaves room for the number of rows to grow, or gzip members.
 
     Args:
-        path: new file, or an existing one to continue if `state` is given.
+        path: new file, or an existing one to continue if `state` is given. Its rows are compressed
+            if its name ends in `.gz`.
         dtype, shape: dtype and shape of a row.
         state: result of `describe`, and the number of rows at that time.
 
@@ -85,15 +90,17 @@ class GrowingArray:
         file to append to it: `state` is the array's entry in `rollout.json`, and its number of
         rows."""
         self._dtype, self._shape = np.dtype(dtype), shape
-        self._row_bytes = self._dtype.itemsize * int(np.prod(shape))
+        self._is_compressed = path.suffix == _GZIP_SUFFIX
         self.about = describe_row(dtype, shape)
         about, num_rows = state or ({"crc32": 0}, 0)
-        self._checksums = {num_rows: int(about["crc32"])}  # by number of rows
         mode = "r+b" if state else "xb"
         self._file = open(path, mode, opener=files.open_regular_file)  # noqa: SIM115  # closed by `close`
         self.set_count(num_rows)
-        self._data_start = self._file.tell()
-        self._file.truncate(self._data_start + num_rows * self._row_bytes)
+        end = about.get("bytes", 0)
+        if not self._is_compressed:
+            end = self._file.tell() + num_rows * self._dtype.itemsize * int(np.prod(shape))
+        self._file.truncate(end)
+        self._ends = {num_rows: (int(about["crc32"]), end)}  # checksum and bytes by number of rows
         self._buffer = np.empty((0, *shape), dtype)
 
     def write(self, start: int, pieces: Sequence[NDArray[Any]]) -> None:
@@ -103,13 +110,17 @@ class GrowingArray:
         if count > len(self._buffer):  # reused, as new memory is slow
             self._buffer = np.empty((count, *self._shape), self._dtype)
         data = np.concatenate(pieces, out=self._buffer[:count])
-        self._file.seek(self._data_start + start * self._row_bytes)
-        self._file.write(data.data)
-        self._checksums[start + count] = zlib.crc32(data.data, self._checksums[start])
+        checksum, end = self._ends[start]
+        content = zlib.compress(data.data, 1, wbits=31) if self._is_compressed else data.data
+        self._file.seek(end)
+        end += self._file.write(content)
+        self._ends[start + count] = zlib.crc32(data.data, checksum), end
 
     def set_count(self, num_rows: int) -> None:
         """Write the number of rows into the header of the file, so that readers see them."""
         self._file.flush()
+        if self._is_compressed:
+            return
         self._file.seek(0)
         header = {
             "descr": np.lib.format.dtype_to_descr(self._dtype),
@@ -122,8 +133,9 @@ class GrowingArray:
     def describe(self, num_rows: int) -> dict[str, Any]:
         """Return the entry in `rollout.json` for the first `num_rows` rows of the array: dtype,
         shape and checksum. The next `write` must begin after these rows."""
-        self._checksums = {num_rows: self._checksums[num_rows]}
-        return {**self.about, "crc32": self._checksums[num_rows]}
+        self._ends = {num_rows: self._ends[num_rows]}
+        checksum, end = self._ends[num_rows]
+        return {**self.about, "crc32": checksum} | ({"bytes": end} if self._is_compressed else {})
 
     def close(self) -> None:
         """Close the file and ignore errors; what was not written yet is lost if the disk is
@@ -152,6 +164,8 @@ _MAX_WAITING_BYTES = 2**27  # bytes of steps that wait to be written, or a singl
 _MAX_AXES = 16
 _MAX_NAME = 100  # maximum length of an array's name
 _MAX_LISTING = 2**22  # maximum bytes of `rollout.json`
+_GZIP, _GZIP_SUFFIX = "gzip", ".gz"
+_MAX_RATIO = 1032  # a bit of deflated bytes stands for at most 129 bytes
 
 
 class RolloutError(GVEngineError):
@@ -167,6 +181,7 @@ class EpisodeFolder:
         more: further content of `rollout.json`.
         go_on: whether to continue an existing folder of the same rollout.
         masks: whether to write action masks.
+        compress: whether to write compressed files.
 
     Attributes:
         episodes, steps: numbers of episodes and steps that are safely written.
@@ -183,6 +198,7 @@ class EpisodeFolder:
         extra_entries: dict[str, Any],
         resume: bool = False,
         masks: bool = False,
+        compress: bool = False,
     ) -> None:
         """Create a folder for episodes played in `env`, or with `resume` open the folder of an
         unfinished rollout. `extra_entries` are written into `rollout.json`. With `masks`, action
@@ -215,6 +231,8 @@ class EpisodeFolder:
             episode_specs["episode_success"] = np.bool_, ()
         episode_specs |= {f"last_{name}": step_specs[name] for name in env.recorded}
         about = {"format": 1, "scenario": make_reference(scenario), **env.labels}
+        about |= {"compression": _GZIP} if compress else {}
+        self._suffix = _get_suffix(about)
         about |= {"reward_names": list(scenario.reward_names), **extra_entries}
         if old:
             _check_continued_folder(path, old, about, step_specs | episode_specs)
@@ -232,7 +250,9 @@ class EpisodeFolder:
         instead."""
         return {
             name: GrowingArray(
-                self._path / f"{name}.npy", *spec, (old["arrays"][name], num_rows) if old else None
+                self._path / f"{name}{self._suffix}",
+                *spec,
+                (old["arrays"][name], num_rows) if old else None,
             )
             for name, spec in specs.items()
         }
@@ -344,7 +364,7 @@ class EpisodeFolder:
         self._close_files()
         (self._path / LISTING).unlink(missing_ok=True)
         for name in (*self._step_arrays, *self._episode_arrays):
-            (self._path / f"{name}.npy").unlink(missing_ok=True)
+            (self._path / f"{name}{self._suffix}").unlink(missing_ok=True)
         with suppress(OSError):  # it has other files
             self._path.rmdir()
 
@@ -436,7 +456,7 @@ def _check_continued_folder(
     files.check_regular_file(path / LISTING)
     for name in arrays:  # all of them before the first one is written
         _map_array(path, name, old)
-        os.close(files.open_regular_file(path / f"{name}.npy", os.O_RDWR))
+        os.close(files.open_regular_file(path / f"{name}{_get_suffix(old)}", os.O_RDWR))
 
 
 def _check_same_rollout(path: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
@@ -483,8 +503,8 @@ def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]],
         check: whether to compare all files with their checksums, which takes a second per GB.
 
     Returns:
-        Arrays by name, memory-mapped and cut to the counted rows; and the content of
-        `rollout.json`.
+        Arrays by name, cut to the counted rows, and memory-mapped if they are not compressed; and
+        the content of `rollout.json`.
 
     Raises:
         RolloutError: the folder holds no rollout, or a damaged one.
@@ -494,7 +514,8 @@ def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]],
     arrays = {name: _map_array(path, name, about) for name in sorted(about["arrays"])}
     for name, array in arrays.items():
         if check and zlib.crc32(array.data) != about["arrays"][name]["crc32"]:
-            raise RolloutError(f"{path / name}.npy is damaged: its checksum is another one")
+            file = path / f"{name}{_get_suffix(about)}"
+            raise RolloutError(f"{file} is damaged: its checksum is another one")
     starts = arrays["episode_start"]
     if starts.dtype != np.int64 or starts.ndim != 1:
         raise RolloutError(f"{path} is damaged: episode_start is no list of numbers")
@@ -516,6 +537,8 @@ def _read_listing(path: Path) -> dict[str, Any]:
         for name in ("steps", "episodes"):
             if type(about[name]) is not int or not 0 <= about[name] < 2**62:
                 raise ValueError(f"{name} is {about[name]!r}")
+        if about.get("compression") not in (None, _GZIP):
+            raise ValueError(f"compression is {about['compression']!r}")
         for name, entry in about["arrays"].items():
             _check_array_entry(name, entry)
         if missing := _REQUIRED - about["arrays"].keys():
@@ -538,6 +561,8 @@ def _check_array_entry(name: str, entry: dict[str, Any]) -> None:
         raise ValueError(f"{shorten(name, 100)!r} is no name of an array")
     if type(entry.get("crc32")) is not int:
         raise ValueError(f"the crc32 of {name} is {entry.get('crc32')!r}")
+    if type(entry.get("bytes", 0)) is not int or not 0 <= entry.get("bytes", 0) < 2**62:
+        raise ValueError(f"the bytes of {name} are {entry['bytes']!r}")
     if len(entry["shape"]) > _MAX_AXES:
         raise ValueError(f"a row of {name} has {len(entry['shape'])} axes")
     if _get_row_dtype(entry).base.kind in "iuf":
@@ -570,18 +595,26 @@ def read_bounds(entry: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     return np.broadcast_to(low, row.shape), np.broadcast_to(high, row.shape)
 
 
+def _get_suffix(about: Mapping[str, Any]) -> str:
+    return _GZIP_SUFFIX if about.get("compression") else ".npy"
+
+
 def _map_array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
-    """Return the array `name` of a saved rollout, memory-mapped, without steps of unfinished
-    episodes. `about` is the content of `rollout.json`.
+    """Return the array `name` of a saved rollout, memory-mapped if it is not compressed, without
+    steps of unfinished episodes. `about` is the content of `rollout.json`.
 
     Raises:
         RolloutError: the file is missing, cut, or of another kind.
     """
-    file = path / f"{name}.npy"
+    file = path / f"{name}{_get_suffix(about)}"
     num_rows = about["episodes" if name.startswith(("episode_", "last_")) else "steps"]
     row = _get_row_dtype(about["arrays"][name])
+    shape = num_rows, *row.shape
     try:
         num_bytes = files.check_file_size(file, sys.maxsize, "arrays")
+        if file.suffix == _GZIP_SUFFIX:
+            data = _decompress(file, num_rows * row.itemsize, num_bytes)
+            return np.frombuffer(data, row.base).reshape(shape)
         with file.open("rb") as stream:
             header = read_npy_header(stream)
             data_start = stream.tell()
@@ -594,10 +627,28 @@ def _map_array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
     num_stored_rows = (num_bytes - data_start) // max(1, row.itemsize)
     if min(header.shape[0], num_stored_rows) < num_rows:
         raise RolloutError(f"{file} is cut: {LISTING} counts {num_rows} rows")
-    shape = num_rows, *row.shape
     if not num_rows or not row.itemsize:  # an empty file cannot be mapped
         return np.zeros(shape, row.base)
     return np.memmap(file, row.base, "r", data_start, shape)
+
+
+def _decompress(file: Path, size: int, num_bytes: int) -> bytes:
+    """Return the first `size` decompressed bytes of a file of `num_bytes` bytes.
+
+    Raises:
+        ArrayError: the file is damaged, or has fewer bytes.
+        OSError: it cannot be read.
+    """
+    if size > num_bytes * _MAX_RATIO:  # before so much memory is taken
+        raise ArrayError(f"it is cut: {LISTING} counts {size} bytes")
+    try:
+        with gzip.open(file) as stream:
+            data = stream.read(size)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ArrayError(str(error)) from None
+    if len(data) < size:
+        raise ArrayError(f"it has {len(data)} bytes, and {LISTING} counts {size}")
+    return data
 
 
 def _describe_unfinished(path: Path) -> str:
