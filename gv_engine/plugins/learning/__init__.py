@@ -8,6 +8,7 @@ from typing import Any
 
 NAMES = {
     "Config": "gv_engine.plugins.learning.config:Config",
+    "RolloutDataset": "gv_engine.plugins.learning.rollout_dataset:RolloutDataset",
     "TrainedPolicy": "gv_engine.envs.rollout.policy_file:TrainedPolicy",
     "WandbLogger": "gv_engine.plugins.learning.loggers:WandbLogger",
     "evaluate": "gv_engine.plugins.learning.evaluation:evaluate_policy",
