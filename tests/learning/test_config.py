@@ -54,6 +54,8 @@ def test_an_empty_file_is_the_defaults(tmp_path):
         ({"num_minibatches": 17, "num_envs": 4, "num_steps": 8}, "32 steps, .* at most 16, of two"),
         ({"learning_rate": float("nan")}, "learning_rate is nan; expected a number"),
         ({"levels": 3}, "levels is 3; expected a text"),
+        ({"preset": "smal"}, "no preset 'smal'; did you mean 'small'?"),
+        ({"preset": ["small"]}, "no preset"),
         ({"curriculum": "pl"}, "no curriculum 'pl'; did you mean 'plr'?"),
         ({"replay_prob": 1.5}, "replay_prob is 1.5; expected a number from 0 to 1"),
         ({"replay_temperature": 0}, "replay_temperature is 0; expected a number from 0.01"),
@@ -62,6 +64,11 @@ def test_an_empty_file_is_the_defaults(tmp_path):
 def test_wrong_values_are_told(values, says, tmp_path):
     with pytest.raises(ConfigError, match=says.replace("?", r"\?")):
         Config.from_values(values)
+
+
+def test_other_values_come_before_those_of_a_preset():
+    config = Config.from_values({"preset": "small", "num_steps": 64, "recurrent": True})
+    assert (config.num_envs, config.num_steps, config.ent_coef) == (8, 64, 0.0)
 
 
 def test_a_wrong_name_in_python_is_told():

@@ -214,6 +214,15 @@ LEARNER_DEFAULTS: dict[str, dict[str, Any]] = {
 }
 """Settings of a learner that differ from the defaults."""
 
+PRESETS = {
+    "small": {
+        **{"num_envs": 8, "num_steps": 128, "num_minibatches": 16, "update_epochs": 10},
+        **{"encoder": FLAT, "activation": TANH, "hidden_size": 64, "separate_critic": True},
+        **{"learning_rate": 2.5e-4, "ent_coef": 0.0, "reward_clip": 10.0, "augment_colors": False},
+    }
+}
+"""Settings by the name of a preset. "small" learns from few steps, in batches of 1,024."""
+
 
 def check_value(each: Field[Any], value: Any) -> Any:
     """Check the value of one hyperparameter, described by the dataclass field `each`. Return it, as
@@ -281,13 +290,20 @@ class Config(Hyperparameters):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Config:
-        """Return a configuration with these values by name. Missing hyperparameters get the
-        defaults; if `recurrent` is True, those for a network with a GRU.
+        """Return a configuration with these values by name. Missing hyperparameters get those of
+        the `preset`, if the values name one, such as "small"; else the defaults; if `recurrent` is
+        True, those for a network with a GRU.
 
         Raises:
             ConfigError: a name is unknown, or a value is invalid.
         """
-        check_names(values, [field.name for field in fields(cls)])
+        check_names(values, [*(field.name for field in fields(cls)), "preset"])
+        values = dict(values)
+        if (preset := values.pop("preset", None)) is not None:
+            if preset not in [*PRESETS]:
+                wrong = shorten(str(preset), 40)
+                raise ConfigError(f"no preset {wrong!r}{describe_allowed(wrong, PRESETS)}")
+            values = PRESETS[preset] | values
         defaults = dict(LEARNER_DEFAULTS.get(str(values.get("learner")), {}))
         defaults |= RECURRENT_DEFAULTS if values.get("recurrent") is True else {}
         return cls(**{**defaults, **values})

@@ -43,6 +43,7 @@ from gv_engine.plugins.learning.cli.command_words import consent_words, parse_se
 from gv_engine.plugins.learning.config import (
     CURRICULA,
     LEARNERS,
+    PRESETS,
     Config,
     Hyperparameters,
     StopCondition,
@@ -438,6 +439,8 @@ def add_options(parser: cli.CommandParser) -> None:
     parser.add_option("--max-steps T", cli.parse_positive, limit_text)
     config_text = "YAML or TOML file of settings, see `gv_engine.learning.Config`"
     parser.add_option("--config FILE", Path, config_text)
+    preset_text = f"settings for a purpose, in place of the defaults: {', '.join(PRESETS)}"
+    parser.add_option("--preset NAME", str, preset_text)
     learner_text = f"learning algorithm: {', '.join(LEARNERS)} (default: ppo)"
     parser.add_option("--learner NAME", str, learner_text)
     curriculum_text = f"choice of training levels: {', '.join(CURRICULA)} (default: random)"
@@ -607,8 +610,8 @@ def _stop_condition(options: argparse.Namespace, default: StopCondition) -> Stop
 
 
 def _read_config(options: argparse.Namespace) -> Config:
-    """Return the configuration of new runs. Values come from --set-hp, other options, --config and
-    the defaults, in this order of precedence.
+    """Return the configuration of new runs. Values come from --set-hp, other options, --config,
+    --preset and the defaults, in this order of precedence.
 
     Raises:
         ConfigError: the file cannot be read, a name is unknown, or a value is invalid.
@@ -620,6 +623,7 @@ def _read_config(options: argparse.Namespace) -> Config:
     if options.imitate:
         values = {"steps": 0, **values}
     given = {
+        "preset": options.preset,
         "learner": options.learner,
         "curriculum": options.curriculum,
         "num_envs": options.num_envs,
@@ -650,7 +654,7 @@ def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
 
     names = (
         *("num_envs", "threads", "max_steps", "levels", "seed", "seeds", "imitate"),
-        *("config", "learner", "curriculum", "partner"),
+        *("config", "preset", "learner", "curriculum", "partner"),
     )
     new_run_options = {
         "SCENARIO": options.scenario,
