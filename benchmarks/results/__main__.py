@@ -2,12 +2,14 @@
 
     python -m benchmarks.results zoo/DoorKey-5x5            # ten seeds
     python -m benchmarks.results zoo/Unlock --seeds 3 --minutes 30
+    python -m benchmarks.results zoo/Unlock --record        # for docs/results.md
     python -m benchmarks.results --page                     # the tables in docs/results.md
 
 Each seed is a run of `gv-engine train` in `--runs`, which goes on from its checkpoint after a stop
-or a kill, and ends the same. Its last policy is then evaluated, and the row's results are written
-beside the table's file, in a folder of the table's name. With `--minutes`, training stops after so
-long; the same command continues. `--page` writes what there is, with its steps and seeds.
+or a kill, and ends the same. Its last policy is then evaluated. The end is the row with your
+results, and below it with the recorded ones, which are beside the table's file in a folder of the
+table's name. With `--minutes`, training stops after so long; the same command continues. `--record`
+adds your results to the recorded ones, and `--page` writes those, with their steps and seeds.
 """
 
 from __future__ import annotations
@@ -50,17 +52,19 @@ class Row(NamedTuple):
     config: Config
     published: tuple[float, float]
 
-    @property
-    def path(self) -> Path:
-        """File of the row's results."""
-        return FOLDER / self.table / f"{self.name}.json"
-
-    def read_results(self) -> list[dict[str, Any]]:
-        """Return the results of the seeds so far; [] without a file."""
-        results: list[dict[str, Any]] = (
-            json.loads(self.path.read_text()) if self.path.exists() else []
-        )
+    def read_results(self, folder: Path) -> list[dict[str, Any]]:
+        """Return the results of the seeds in a folder of results; [] without any."""
+        path = folder / self.table / f"{self.name}.json"
+        results: list[dict[str, Any]] = json.loads(path.read_text()) if path.exists() else []
         return results
+
+    def add_results(self, folder: Path, new: list[dict[str, Any]]) -> None:
+        """Add results of seeds to those in a folder, in place of those of the same seeds."""
+        by_seed = {result["seed"]: result for result in [*self.read_results(folder), *new]}
+        lines = ",\n".join(json.dumps(by_seed[seed]) for seed in sorted(by_seed))
+        path = folder / self.table / f"{self.name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"[\n{lines}\n]\n")
 
 
 def read_table(name: str) -> tuple[dict[str, Any], list[Row]]:
@@ -106,6 +110,8 @@ def train_seed(row: Row, seed: int, runs: Path, end: float) -> dict[str, Any] | 
         if training.saved_steps != saved:  # the time until a checkpoint counts, if this is killed
             saved = training.saved_steps
             cpu_file.write_text(json.dumps(before + time.process_time() - began))
+            steps = f"{saved:,} of {row.config.steps:,} steps"
+            print(f"{row.table}/{row.name}, seed {seed}: {steps}", flush=True)
         return time.monotonic() >= end
 
     with run.lock(), closing(Training(run, scenario, None)) as training:
@@ -131,16 +137,12 @@ def repeat_row(row: Row, seeds: range, runs: Path, minutes: float) -> bool:
     time was over first."""
     end = time.monotonic() + 60 * minutes
     for seed in seeds:
-        results = row.read_results()
-        if any(result["seed"] == seed for result in results):
+        if any(result["seed"] == seed for result in row.read_results(runs)):
             continue
         result = train_seed(row, seed, runs, end)
         if result is None:
             return False
-        results = sorted([*row.read_results(), result], key=lambda each: each["seed"])
-        row.path.parent.mkdir(exist_ok=True)
-        lines = ",\n".join(json.dumps(each) for each in results)
-        row.path.write_text(f"[\n{lines}\n]\n")
+        row.add_results(runs, [result])
         print(f"{row.table}/{row.name}", json.dumps(result), flush=True)
     return True
 
@@ -148,12 +150,11 @@ def repeat_row(row: Row, seeds: range, runs: Path, minutes: float) -> bool:
 # ---- the page ------------------------------------------------------------------------------------
 
 
-def format_row(row: Row) -> str:
-    """Return a row of the page's table."""
+def format_row(row: Row, results: list[dict[str, Any]]) -> str:
+    """Return a row of the page's table with these results."""
     command = f"`python -m benchmarks.results {row.table}/{row.name}`"
     mean, deviation = row.published
     published = f"{mean:.3f} ± {deviation:.3f}"
-    results = row.read_results()
     if not results:
         return f"| {row.name} | {published} | not run | | | | | | {command} |"
     summary = summarise_seeds([result["return"] for result in results])
@@ -179,18 +180,19 @@ def format_row(row: Row) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def format_table(rows: list[Row]) -> Iterator[str]:
-    """Yield the lines of a table of the page."""
+def format_table(rows: list[Row], folders: list[Path]) -> Iterator[str]:
+    """Yield the lines of a table of the page: each row with its results in each folder."""
     heads = "level", "published", "ours", "IQM", "seeds that learned", "steps", "CPU hours"
     yield f"| {' | '.join((*heads, 'verdict', 'repeat'))} |"
     yield "| --- | --: | --: | --: | --: | --: | --: | --- | --- |"
-    yield from map(format_row, rows)
+    for row in rows:
+        yield from (format_row(row, row.read_results(folder)) for folder in folders)
 
 
 def write_page(text: str) -> str:
     """Return the text of the page with new tables between the marks of each table."""
     for path in sorted(FOLDER.glob("*.toml")):
-        lines = "\n".join(format_table(read_table(path.stem)[1]))
+        lines = "\n".join(format_table(read_table(path.stem)[1], [FOLDER]))
         before, begin, rest = text.partition(f"<!-- table {path.stem} -->\n")
         _, end, after = rest.partition(f"<!-- end of {path.stem} -->")
         if not (begin and end):
@@ -201,11 +203,16 @@ def write_page(text: str) -> str:
 
 def main() -> int:
     """Repeat a row, or write the page; return 1 if the time was over first."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.results", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.results",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("row", nargs="?", metavar="ROW", help="TABLE/ROW, as zoo/DoorKey-5x5")
     parser.add_argument("--seeds", type=int, default=10, metavar="N", help="default 10")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="time to train")
     parser.add_argument("--runs", type=Path, default=Path("result-runs"), help="folder of the runs")
+    parser.add_argument("--record", action="store_true", help="add your results to the recorded")
     parser.add_argument("--page", action="store_true", help=f"write the tables of {PAGE.name}")
     options = parser.parse_args()
     if options.page:
@@ -215,6 +222,10 @@ def main() -> int:
         parser.error("give ROW, such as zoo/DoorKey-5x5, or --page")
     row = find_row(options.row)
     is_complete = repeat_row(row, range(options.seeds), options.runs, options.minutes)
+    if options.record:
+        row.add_results(FOLDER, row.read_results(options.runs))
+    print("\nYour results, and below them the recorded ones:\n")
+    print(*format_table([row], [options.runs, FOLDER]), sep="\n")
     return 0 if is_complete else 1
 
 

@@ -64,8 +64,9 @@ def repeat(runs: str, *words: str) -> int:
         return results.main()
 
 
-def take_results(path: Path) -> list[dict[str, Any]]:
+def take_results(runs: str) -> list[dict[str, Any]]:
     """Read the results, without what the clock says, and remove their file."""
+    path = Path(runs, "two", "keys.json")
     found: list[dict[str, Any]] = json.loads(path.read_text())
     path.unlink()
     assert all(each.pop("cpu_seconds") > 0 for each in found)
@@ -74,9 +75,8 @@ def take_results(path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGKILL")
 def test_a_row_that_was_killed_goes_on_and_ends_the_same(tables: Path):
-    path = tables / "two" / "keys.json"
     assert repeat("whole") == 0
-    whole = take_results(path)
+    whole = take_results("whole")
     assert [(each["seed"], each["steps"]) for each in whole] == [(0, 1280), (1, 1280)]
     assert whole[0]["return"] != whole[1]["return"]
     command = [sys.executable, "-c", SAVING, "two/keys", "--seeds", "2", "--runs", "part"]
@@ -90,13 +90,32 @@ def test_a_row_that_was_killed_goes_on_and_ends_the_same(tables: Path):
             time.sleep(0.01)
     assert process.returncode == -signal.SIGKILL
     assert len(curve.read_text().splitlines()) < 21
-    assert not path.exists()
     assert repeat("part", "--minutes", "0") == 1  # no time to finish
-    assert not path.exists()
+    assert not Path("part/two/keys.json").exists()
     assert repeat("part") == 0
-    assert take_results(path) == whole
+    assert take_results("part") == whole
     assert repeat("part") == 0  # of finished runs
-    assert take_results(path) == whole
+    assert take_results("part") == whole
+    assert not (tables / "two").exists()
+
+
+def test_a_row_is_repeated_whatever_is_recorded_and_shown_beside_it(tables: Path, capsys):
+    recorded = tables / "two" / "keys.json"
+    recorded.parent.mkdir()
+    seed = {"steps": 1280, "success": 1.0, "cpu_seconds": 36.0}
+    recorded.write_text(json.dumps([{**seed, "seed": k, "return": 0.5} for k in (0, 7)]))
+    assert repeat("mine", "--seeds", "1") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "two/keys, seed 0: 1,280 of 1,280 steps" in lines
+    (own,) = json.loads(Path("mine/two/keys.json").read_text())
+    cells = [[each.strip() for each in line.split("|")] for line in lines[-2:]]
+    assert [each[3:5] for each in cells] == [
+        [f"{own['return']:.3f}", f"{own['return']:.3f}"],
+        ["0.500 (0.500 to 0.500)", "0.500"],
+    ]
+    assert len(json.loads(recorded.read_text())) == 2
+    assert repeat("mine", "--seeds", "1", "--record") == 0
+    assert [each["return"] for each in json.loads(recorded.read_text())] == [own["return"], 0.5]
 
 
 def test_the_page_has_each_row_with_its_verdict(tables: Path):
