@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from gv_engine.compiler import batch_program, compiled_function
+from gv_engine.compiler.language.machine import MachineCode
 from gv_engine.envs.backends.compiled_backend import CompiledBatch
 from tests.boards import Session, scenario
 from tests.desk import home
@@ -36,6 +38,9 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.option.markexpr:
         config.pluginmanager.register(LeftOut())
+    if "not thorough" in config.option.markexpr:
+        for module in batch_program, compiled_function:
+            vars(module)["MachineCode"] = QuickCode
     if not hasattr(config, "workerinput") and config.pluginmanager.hasplugin("cacheprovider"):
         config.pluginmanager.register(Durations(config))
 
@@ -76,6 +81,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         samples = [mark.args for mark in item.iter_markers("sample")]
         if parameters and any(not any(map(parameters.id.count, names)) for names in samples):
             item.add_marker("thorough")
+
+
+class QuickCode(MachineCode):
+    """Machine code that LLVM does not optimize, which takes half the time to compile. Tests marked
+    `optimized`, processes that tests start, and `make thorough` run the code that users run."""
+
+    def __init__(self, ir: str, optimization_level: int = 0) -> None:
+        super().__init__(ir, optimization_level=0)
 
 
 _DURATIONS = "gv_engine/durations"
@@ -127,6 +140,13 @@ class LeftOut:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for target, count in self.tests.items():
             terminalreporter.write_line(f"left to `make {target}`: {count} tests")
+
+
+@pytest.fixture(autouse=True)
+def _optimizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.node.get_closest_marker("optimized"):
+        monkeypatch.setattr(batch_program, "MachineCode", MachineCode)
+        monkeypatch.setattr(batch_program, "_PROGRAMS", {})
 
 
 @pytest.fixture(autouse=True)

@@ -31,6 +31,7 @@ def arrays_of(entry):
 @pytest.mark.sample("object")
 @pytest.mark.sample(*SIZES)
 @pytest.mark.slow
+@pytest.mark.optimized
 @pytest.mark.parametrize("entry", ENTRIES, ids=itemgetter("file"))
 def test_episode_comes_out_equal(entry, world):
     report = conformance.replay_file(RECORDINGS, entry, world)

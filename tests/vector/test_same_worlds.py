@@ -16,7 +16,7 @@ from gv_engine.world.simulation import DISABLED
 from tests.vector.test_compiled_batch import attempt, compare
 from tests.vector.test_programs import BASE
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.optimized]
 
 RULES = '''
 from collections.abc import Sequence
