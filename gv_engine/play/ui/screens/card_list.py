@@ -17,9 +17,10 @@ from gv_engine.play.ui.screens.screen import AppContext
 
 CARD_LINES = 5  # height of a card
 COLUMN_WIDTH = 19  # lines
-TILE_WIDTH = 13, 20  # smallest and largest width of a tile, in lines
+TILE_WIDTH = 11, 20  # smallest and largest width of a tile, in lines
 MAX_COLUMNS = 6  # of tiles
 WIDE_WIDTH = 38  # largest width of a card that takes a row, in lines
+MARGIN_LINES = 2  # lines around the chosen card; cards fade out there if more follow
 LOADING_SLICE = 0.1  # s of loading cards before the visible ones are looked for again
 LOADING_POLL = 0.03  # s between two looks at the thread that loads cards
 LOADING_PATIENCE = 2.0  # s to wait for the thread that loads cards
@@ -171,8 +172,8 @@ class CardsScreen(SearchField):
         self.chosen = max(0, min(len(self._placed_cards) - 1, index))
         if self._placed_cards:
             rect = self._placed_cards[self.chosen].rect
-            max_scroll = rect.y - 2 * self._line  # with the heading
-            min_scroll = rect.bottom + self._line - self._viewport.h
+            margin = MARGIN_LINES * self._line  # with the heading, outside of the fade
+            max_scroll, min_scroll = rect.y - margin, rect.bottom + margin - self._viewport.h
             self._scroll = max(min_scroll, min(self._scroll, max_scroll))
 
     def _move_row(self, step: int) -> None:
@@ -221,6 +222,9 @@ class CardsScreen(SearchField):
             text = "There is nothing here yet."
             if self.query:
                 text = f"Nothing fits {self.query!r}. Type a name, a word or the path of a file."
+                keys = self.app.bindings.describe_keys(("play", "view"))
+                found = [f"{key}: {does}" for key, does in keys if self.query.lower() in does]
+                text += f" In a level, {', '.join(found)}." * bool(found)
             painter.draw_lines(inner.inflate(-2 * line, -2 * line), text, "muted")
         groove = Rect(painter.area.right - line // 3, inner.y, line // 4, inner.h)
         painter.draw_scrollbar(groove, self._scroll, max(0, inner.h), height)
@@ -346,6 +350,11 @@ class CardsScreen(SearchField):
                 if slot.colliderect(viewport):
                     painter.add_hit_area(slot.clip(viewport), partial(self._press, index, card))
                     card.draw(painter, slot, index == self.chosen)
+        end = max((card.rect.bottom for card in self._cards), default=0) - self._scroll
+        height = min(MARGIN_LINES * self._line, viewport.h // 4)
+        for side, hidden in (("top", self._scroll), ("bottom", end - viewport.h)):
+            if hidden > 0 and height > 0:
+                painter.draw_fade(cut(viewport.copy(), side, height), side)
 
     def _draw_heading(self, painter: Painter, rect: Rect, heading: str) -> None:
         """Draw `heading` into `rect`, and at its right the link to all cards of the category."""

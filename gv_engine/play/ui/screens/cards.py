@@ -3,7 +3,7 @@ and medals of puzzle levels."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -33,9 +33,12 @@ class Card:
         loaded_theme: theme of the loaded picture; None before.
         is_tile: True for a picture above the text, False for one beside it.
         is_wide: True for a card that takes a row of its own.
+        medals: medals that the player has won, drawn beside the title or, if
+            `has_medals_below`, in the last line.
     """
 
-    is_tile = is_wide = False
+    is_tile = is_wide = has_medals_below = False
+    medals: Sequence[str] = ()
 
     def __init__(self, title: str, file: Path | None = None, text: str = "") -> None:
         """Create a card that opens `file`, if given; `text` is shown below the title, and loaded
@@ -103,9 +106,16 @@ class Card:
         else:
             self.draw_picture(painter, cut(rest, "left", rest.h * 5 // 4, line * 3 // 4))
         size = 1.6 if self.is_wide else 1.15
-        painter.draw_text(
-            cut(rest, "top", int(line * size * 1.1)), self.title, size=size, is_name=True
+        title = cut(rest, "top", int(line * size * 1.1))
+        row = (
+            Rect(rest.x, rest.bottom - line, rest.w, line)
+            if self.has_medals_below
+            else title.copy()
         )
+        draw_medals(painter, row, self.medals)
+        if self.medals and not self.has_medals_below:
+            title.w -= len(self.medals) * row.h * 6 // 5
+        painter.draw_text(title, self.title, size=size, is_name=True)
         painter.draw_lines(rest, self.error or self.text, "loss" if self.error else "muted", 0.9)
 
     def draw_picture(self, painter: Painter, well: Rect) -> None:
@@ -272,6 +282,31 @@ class GoOnCard(Card):
     def edit(self, app: AppContext) -> None:
         """Open the target's level in the editor."""
         self._target.edit(app)
+
+
+class CategoryCard(Card):
+    """Card of the start screen that opens a category, with the picture of its first card.
+
+    Args:
+        name: name of the category.
+        cards: its cards.
+        show: function that shows them.
+    """
+
+    is_tile = True
+
+    def __init__(self, name: str, cards: Sequence[Card], show: Callable[[], None]) -> None:
+        super().__init__(name, text=format_count(len(cards), "level"))
+        self._first, self._show = cards[0], show
+
+    def load_content(self, app: AppContext, theme: Theme) -> None:
+        """Load the picture of the first card."""
+        self._first.load(app, theme)
+        self.picture = self._first.picture
+
+    def open(self, app: AppContext) -> None:
+        """Show the cards of the category."""
+        self._show()
 
 
 class FileCard(Card):

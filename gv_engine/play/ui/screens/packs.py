@@ -10,7 +10,7 @@ from gv_engine.play.ui.colors import Theme
 from gv_engine.play.ui.drawing.sprites import Rect, clipped, pygame
 from gv_engine.play.ui.drawing.widgets import Painter
 from gv_engine.play.ui.screens.card_list import CardSection, CardsScreen
-from gv_engine.play.ui.screens.cards import Card, ScenarioCard, draw_medal, draw_medals
+from gv_engine.play.ui.screens.cards import Card, ScenarioCard, draw_medal
 from gv_engine.play.ui.screens.edit_lists import StarterMenu
 from gv_engine.play.ui.screens.menu import Menu, MenuRow
 from gv_engine.play.ui.screens.pictures import load_picture
@@ -31,16 +31,14 @@ class LevelCard(ScenarioCard):
 
     Attributes:
         fewest: fewest steps of the player's solutions; 0 if not solved.
-        medals: medals that the player has won.
         is_locked: True until the player has solved enough of the levels before.
     """
 
-    is_tile = True
+    is_tile = has_medals_below = True
 
     def __init__(self, entry: Entry) -> None:
         super().__init__(entry)
         self.fewest = 0
-        self.medals: tuple[str, ...] = ()
         self.is_locked = False
         self.show_pack_name(False)
 
@@ -72,12 +70,6 @@ class LevelCard(ScenarioCard):
         """Title of the level, and the heading under which its pack is listed, which the search
         looks at."""
         return self.entry.title, self.entry.group
-
-    def draw(self, painter: Painter, rect: Rect, is_chosen: bool) -> None:
-        """Draw the card into `rect`, with the medals that the player has won; a chosen card is
-        outlined."""
-        super().draw(painter, rect, is_chosen)
-        draw_medals(painter, _get_medal_row(painter, rect), self.medals)
 
     def draw_picture(self, painter: Painter, well: Rect) -> None:
         """Draw the picture of the level into `well`, or a padlock while the level is locked."""
@@ -149,9 +141,8 @@ class PackCard(ScenarioCard):
         """Draw the card into `rect`, with the number of solved levels of the pack, and the medals
         that the player has won in all of them; a chosen card is outlined."""
         self.text = f"{self._progress_text}. {self._description}"
+        self.medals = [medal for medal in MEDALS if self.count_medals(medal) == len(self.levels)]
         super().draw(painter, rect, is_chosen)
-        won = [medal for medal in MEDALS if self.count_medals(medal) == len(self.levels)]
-        draw_medals(painter, _get_medal_row(painter, rect), won)
 
     def count_medals(self, medal: str) -> int:
         """Return the number of levels with the medal called `medal`."""
@@ -171,12 +162,6 @@ class PackCard(ScenarioCard):
             return self._progress_text
         par, first = self.count_medals("par"), self.count_medals("first")
         return f"{self._progress_text}, {par} with par, {first} at the first try"
-
-
-def _get_medal_row(painter: Painter, rect: Rect) -> Rect:
-    """Return the rectangle of the medals in the upper right corner of the card in `rect`."""
-    line = painter.line_height
-    return Rect(rect.x, rect.y + line * 3 // 4, rect.w - line * 3 // 4, line * 11 // 10)
 
 
 # ---- map -----------------------------------------------------------------------------------------
@@ -257,18 +242,19 @@ class PackScreen(CardsScreen):
         return columns, size
 
     def draw_cards(self, painter: Painter) -> None:
-        """Draw the path from level to level in each row, and the cards over it; the path is darker
-        from the first locked level on."""
+        """Draw the path from level to level, and the cards over it; the path is darker from the
+        first locked level on, and leads between two rows from the end of one to the next."""
         offset = self._viewport.x, self._viewport.y - self._scroll
         width = max(3, self._line // 3)
         with clipped(painter.surface, self._viewport):
             for placed, following in zip(self._cards, self._cards[1:], strict=False):
                 card = following.card
                 is_open = isinstance(card, LevelCard) and not card.is_locked
-                start, end = (each.rect.move(offset).center for each in (placed, following))
+                first, last = (each.rect.move(offset) for each in (placed, following))
                 color = painter.color("muted" if is_open else "outline")
-                if start[1] == end[1]:
-                    pygame.draw.line(painter.surface, color, start, end, width)
+                middle = first.centery if first.y == last.y else (first.bottom + last.y) // 2
+                corners = first.center, (first.centerx, middle), (last.centerx, middle), last.center
+                pygame.draw.lines(painter.surface, color, False, corners, width)
         super().draw_cards(painter)
 
 

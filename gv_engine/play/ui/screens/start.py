@@ -24,6 +24,7 @@ from gv_engine.play.ui.drawing.widgets import Painter, cut
 from gv_engine.play.ui.screens.card_list import CardSection, CardsScreen
 from gv_engine.play.ui.screens.cards import (
     Card,
+    CategoryCard,
     FileCard,
     GoOnCard,
     MissingCard,
@@ -38,12 +39,12 @@ from gv_engine.play.ui.settings import replay_folder, unfinished_file, unfinishe
 from gv_engine.scenario.library import FOLDER_FILE, find_plugin_scenario_folders
 
 ALL = "All"
-# Categories of the start screen.
-_CATEGORIES = (
-    *(ALL, "Mine", "Puzzles", "Not solved", "Gallery"),
-    *find_plugin_scenario_folders().values(),
-    *("Together", "Algebra", "Others"),
+# Categories of the start screen: those with cards on its first page, and those with one card there.
+_SHOWN, _FOLDED = (
+    ("Gallery", "Together"),
+    (*find_plugin_scenario_folders().values(), "Algebra", "Others"),
 )
+_CATEGORIES = (ALL, "Mine", "Puzzles", "Not solved", *_SHOWN, *_FOLDED)
 SHOWN_RECENT = 6
 SHOWN_REPLAYS = 12
 QUIT_WITHIN = 4.0  # s between two presses that quit
@@ -77,6 +78,11 @@ class StartScreen(CardsScreen):
         self._cards_by_group: dict[str, list[Card]] = {"Puzzles": []}  # first in its category
         for card in self._scenario_cards:
             self._cards_by_group.setdefault(card.entry.group, []).append(card)
+        self._category_cards = [
+            CategoryCard(name, cards, partial(self.choose_category, name))
+            for name in _FOLDED
+            if (cards := self._list_cards(name))
+        ]
         self._quit_deadline = 0.0
         self._go_on_cards: list[Card] = []  # at most one
         self._recent_cards: list[Card] = []
@@ -254,20 +260,22 @@ class StartScreen(CardsScreen):
         return sections
 
     def _list_overview(self) -> Iterable[CardSection]:
-        """Yield the card that goes on, the packs, the player's own cards, and some cards of each
-        category."""
+        """Yield the card that goes on, the packs, the player's own cards, some cards of the levels
+        for players, and a card for each of the other categories."""
         yield "Go on playing", self._go_on_cards
         yield from self._list_sections("Puzzles")
         yield "In this folder", self._folder_cards
-        num_shown = self.num_columns if self.num_columns > 2 else 4  # in full rows
-        for category in _CATEGORIES:
-            if category not in (ALL, "Mine", "Puzzles", "Not solved"):
-                cards = [card for _, section in self._list_sections(category) for card in section]
-                shown = cards[:num_shown]
-                if len(shown) < len(cards):
-                    self.links[category] = f"Show all {len(cards)}"
-                yield category, shown
+        for category in _SHOWN:
+            cards = self._list_cards(category)
+            shown = cards[: 2 * max(2, self.num_columns)]  # in full rows
+            if len(shown) < len(cards):
+                self.links[category] = f"Show all {len(cards)}"
+            yield category, shown
+        yield "More levels", self._category_cards
         yield self._list_sections("Mine")[-1]
+
+    def _list_cards(self, category: str) -> Sequence[Card]:
+        return [card for _, section in self._list_sections(category) for card in section]
 
     def _find_typed_card(self, cards: Iterable[Card]) -> list[Card]:
         """If the search text is the path of a file that can be opened, return [the card of that
