@@ -295,7 +295,8 @@ def test_large_letters_leave_room_for_what_is_needed(
 
 
 def test_lines_suit_the_window():
-    assert line_height((800, 600), 1) == 15
+    assert line_height((800, 600), 1) == 18
+    assert line_height((640, 400), 1) == 12
     assert line_height((1920, 1080), 1) == 27
     assert line_height((1920, 1080), 2) == 54
     assert line_height((320, 240), 2) == 11
@@ -333,7 +334,7 @@ def test_a_player_sees_one_board_as_high_as_the_window_and_in_its_middle(
     places = screen.stage._places  # type: ignore[attr-defined]
     assert [*places] == ["state"]
     board = places["state"].rect
-    assert board.h > 0.8 * size[1]
+    assert board.h > 0.78 * size[1]
     assert abs(board.centerx - size[0] // 2) < board.w // 9
     desk.press("V")
     assert [*screen.stage._places] == ["observation"]  # type: ignore[attr-defined]

@@ -371,6 +371,9 @@ def _find_covered_letters(file: str, letters: str) -> set[str]:
 # ---- lettering -----------------------------------------------------------------------------------
 
 
+MIN_LINE_HEIGHT = 14  # pixels: text that does not fit is shortened, not made smaller than this
+
+
 def draw_text_line(
     surface: pygame.Surface,
     rect: Rect,
@@ -382,7 +385,7 @@ def draw_text_line(
     get_font: Callable[[int], LineFont] | None = None,
 ) -> int:
     """Draw one line of text into `rect`, centred vertically, and return its width in pixels. Text
-    that is too wide is shrunk, then shortened.
+    that is too wide is shrunk a little, but to no less than `MIN_LINE_HEIGHT`, then shortened.
 
     Args:
         surface: surface to draw on.
@@ -391,11 +394,11 @@ def draw_text_line(
         line_height: height of the line, in pixels.
         color: colour of the text.
         align: left, center or right.
-        is_name: True to shrink less, and shorten in the middle: names often begin alike.
+        is_name: True to shorten in the middle: names often begin alike.
         get_font: function from a line height to a font no wider than the default; `font` if None.
     """
     text = cut_middle(" ".join(text.replace("\0", " ").split()), 4 * rect.w)
-    min_height = max(9, line_height * 4 // 5 if is_name else line_height * 2 // 3)
+    min_height = max(MIN_LINE_HEIGHT, line_height * 4 // 5)
     while line_height > min_height and font(line_height).size(text)[0] > rect.w:
         line_height -= 1
     shown = shorten_text(text, line_height, rect.w, is_name)

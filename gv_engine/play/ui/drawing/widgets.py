@@ -47,7 +47,7 @@ def line_height(size: tuple[int, int], scale: float) -> int:
             has room for.
     """
     width, height = size
-    usual = min(max(20, width / 64), max(20, height / 40), width / 44, height / 38)
+    usual = min(max(20, width / 64), max(20, height / 40), width / 44, height / 33)
     return int(max(11, min(usual * scale, width / 28, height / 20)))
 
 
@@ -257,6 +257,17 @@ class Painter:
         shade.fill((0, 0, 0, SHADE))
         self.surface.blit(shade, (0, 0))
         self._hit_areas.clear()
+
+    def draw_fade(self, rect: Rect, side: str) -> None:
+        """Cover `rect` with the background, fully at its `side`, top or bottom, and not at all at
+        the other one."""
+        fade = pygame.Surface((1, rect.h), pygame.SRCALPHA)
+        for y in range(rect.h):
+            distance = y if side == "top" else rect.h - 1 - y
+            color = pygame.Color(self.color("background"))
+            color.a = 255 * (rect.h - distance) // rect.h
+            fade.set_at((0, y), color)
+        self.surface.blit(pygame.transform.scale(fade, rect.size), rect)
 
     def draw_note(self, text: str, footer_lines: int) -> None:
         """Draw the note `text` above the `footer_lines` lines at the bottom of the picture."""

@@ -273,8 +273,14 @@ class Menu(ListScreen):
         this method, which draws nothing."""
 
     def _choose_width(self, painter: Painter, rows: Sequence[MenuRow]) -> int:
-        line = painter.line_height
-        row_width = max(painter.text_width(row.label + (row.value or "") + row.key) for row in rows)
+        line, labels = painter.line_height, [row.label for row in rows if row.value is not None]
+        self._label_width = max(map(painter.text_width, labels), default=0)
+        values = (
+            max(self._label_width, painter.text_width(row.label))
+            + painter.text_width((row.value or "") + row.key)
+            for row in rows
+        )
+        row_width = max(values)
         title_width = painter.text_width(self.title, 1.4)
         width = max(row_width + 8 * line, title_width + 2 * line, 20 * line)
         return min(painter.area.w - line, width)
@@ -309,9 +315,8 @@ class Menu(ListScreen):
         """Draw `row`, number `index` of the menu, into the rectangle `slot`: its label, and its
         value between arrows."""
         line, is_chosen = painter.line_height, index == self.chosen
-        label = slot.inflate(-line, 0)
-        value = Rect(label.centerx, label.y, label.w // 2, label.h)
-        label.w //= 2
+        value = slot.inflate(-line, 0)
+        label = cut(value, "left", min(value.w // 2, self._label_width + line))
         value_text = value.inflate(-2 * line, 0)
         between_arrows = value_text.union(label)
 
@@ -478,10 +483,14 @@ class HelpScreen(TextScreen):
         """Draw the list of keys with `painter`, and where they are changed."""
         line, pairs, file = painter.line_height, self.rows(), keys_file()
         max_width, max_height = painter.area.w - line, painter.area.h - line
-        columns = 2 if max_width >= 62 * line else 1
-        count = -(-len(pairs) // columns)
+        columns, count = [pairs], len(pairs)
+        if max_width >= 62 * line:  # from a heading on, in the second column
+            starts = [n for n, pair in enumerate(pairs) if not pair[1] and pair[0] and n]
+            start = min(starts, key=lambda n: max(n, len(pairs) - n), default=count)
+            columns = [pairs[: start - 1], pairs[start:]]
+            count = max(map(len, columns))
         size = (
-            min(max_width, columns * 36 * line),
+            min(max_width, len(columns) * 36 * line),
             min(max_height, count * line * 5 // 4 + 6 * line),
         )
         body = painter.draw_dialog(size, self.title)
@@ -490,11 +499,13 @@ class HelpScreen(TextScreen):
         text = f"Yours are in {file}" if file.exists() else f"To change them: {settings}"
         painter.draw_text(footer, text, "muted", size=0.9)
         cut(body, "top", line // 2)
-        width = body.w // columns
+        width = body.w // len(columns)
         longest = max(painter.text_width(keys) for keys, description in pairs if description)
         key_width = min(width // 2, longest + line)
-        for row, slot in self.place_lines(painter, body, line * 5 // 4, count):
-            for column, (keys, description) in enumerate(pairs[row::count]):
+        height = max(line, min(line * 5 // 4, body.h // count))
+        for row, slot in self.place_lines(painter, body, height, count):
+            for column, lines in enumerate(columns):
+                keys, description = lines[row] if row < len(lines) else ("", "")
                 rect = Rect(slot.x + column * width, slot.y, width - line, slot.h)
                 key_rect = cut(rect, "left", key_width) if description else rect
                 painter.draw_text(key_rect, keys, "text" if description else "accent")
