@@ -378,11 +378,14 @@ def _describe_types(schema: JsonSchema) -> list[str]:
     return [_TYPE_NAMES[json_type] for json_type in json_types]
 
 
+_WORDS = dict.fromkeys(("pickndrop", "pick_n_drop"), "pick up / drop")
+
+
 def to_words(value: Any) -> str:
     """Return the text that a form shows for a value: lower-case words for a name, such as
     `MOVE_FORWARD` or `MovingObstacle`; yes or no for a bool; else what a user would type."""
     if isinstance(value, str):
-        return to_snake_case(value).replace("_", " ")
+        return _WORDS.get(value.lower()) or to_snake_case(value).replace("_", " ")
     if isinstance(value, bool):
         return "yes" if value else "no"
     return format_typed_value(value)

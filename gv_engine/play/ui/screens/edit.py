@@ -39,7 +39,7 @@ from gv_engine.play.ui.screens.screen import AppContext, Screen, ScreenCommands
 from gv_engine.scenario.storage.files import path_exists
 
 TOOLS = ("pen", "rectangle", "room", "fill")
-FILE_POLL_INTERVAL = 0.5  # s
+FILE_POLL_INTERVAL = 1.0  # s
 CHECKER_POLL_INTERVAL = 0.1  # s
 
 
@@ -597,12 +597,13 @@ class EditScreen(Screen):
         self.draw_buttons(painter, header, buttons, 9 * painter.line_height)
         painter.draw_text(header, self.draft.title, size=1.3, is_name=True)
         drawing = self._last_drawing = self.drawing
+        hovered = ""
         try:
             self._draw_board(painter, layout.board, drawing)
-            draw_palette(painter, layout.palette, self, drawing)
+            hovered = draw_palette(painter, layout.palette, self, drawing)
         except ValueError as error:  # a drawing of the author's that cannot be read
             painter.draw_lines(layout.board, str(error), "loss")
-        draw_report(painter, layout.report, self)
+        draw_report(painter, layout.report, self, hovered)
         painter.draw_text(layout.hints, " · ".join(self._list_hints()), "muted", "center", 0.9)
 
     def _list_hints(self) -> Sequence[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gv_engine.play.editor import pack
 from gv_engine.play.editor.document import STARTERS
+from gv_engine.play.editor.form_fields import to_words
 from gv_engine.play.editor.other_levels import Addition, LevelObject, OtherLevel
 from gv_engine.play.editor.rules import RULE_PARTS, AvailableRule, Rule, RulePart, has_fault
 from gv_engine.play.editor.text_buffer import EditError
@@ -131,7 +132,7 @@ class RuleListScreen(_SentenceList):
             title = ": ".join(filter(None, (part.title, rules.combination(part))))
             rows.append(SentenceRow(title, "", partial(self._open_add_screen, part), part=part))
             for rule in rules.rules(part):
-                name = rule.name if ":" in rule.name else rule.name.replace("_", " ")
+                name = rule.name if ":" in rule.name else to_words(rule.name)
                 act = partial(self._open_rule_form, rule)
                 is_wrong = has_fault(rule, faulty_paths)
                 rows.append(SentenceRow(name, rule.description, act, rule, part, is_wrong))
@@ -178,7 +179,7 @@ class RuleListScreen(_SentenceList):
         """Open the list of rules that can be added to `part`, such as the rewards."""
         rows = []
         for rule in self._screen.draft.rules.available_rules(part):
-            name, act = rule.name.replace("_", " "), partial(self._insert_rule, part, rule)
+            name, act = to_words(rule.name), partial(self._insert_rule, part, rule)
             rows.append(SentenceRow(name, rule.description, act))
         self.app.push(SearchList(self._screen, part.title, rows))
 

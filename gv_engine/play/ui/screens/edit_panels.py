@@ -41,7 +41,7 @@ def lay_out_editor(area: Rect, line: int) -> EditLayout:
     board = area.inflate(-2 * gap, -gap)
     header = cut(board, "top", line * 7 // 4, gap // 2)
     hints = cut(board, "bottom", line, gap // 2)
-    palette = cut(board, "left", max(6 * line, min(10 * line, board.w // 5)), gap)
+    palette = cut(board, "left", max(6 * line, min(11 * line, board.w // 5)), gap)
     if board.w >= 32 * line:
         report = cut(board, "right", max(12 * line, board.w // 4), gap)
     else:
@@ -49,56 +49,55 @@ def lay_out_editor(area: Rect, line: int) -> EditLayout:
     return EditLayout(header, palette, board, report, hints)
 
 
-def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapDrawing) -> None:
+def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapDrawing) -> str:
     """Draw into `rect` the palette: the selected object with its state and colour, the tool, the
     objects to paint with, grouped by theme, and a button that adds objects of other levels.
-    `drawing` draws the objects."""
+    `drawing` draws the objects. Return a text about what is under the mouse; "" if nothing is."""
     line = painter.line_height
     painter.draw_card(rect)
     inner = rect.inflate(-line // 2 * 2, -line // 2 * 2)
     _draw_selected_brush(painter, cut(inner, "top", 5 * line, line // 2), screen)
-    button = cut(inner, "bottom", line * 5 // 4, line // 2)
+    button = cut(inner, "bottom", line * 3 // 2, line // 2)
     groove = Rect(rect.right - line // 3, inner.y, line // 4, inner.h)
-    tooltip = _draw_brushes(painter, inner, groove, screen, drawing)
+    text = _draw_brushes(painter, inner, groove, screen, drawing)
     press = partial(screen.run_command, "add_objects")
     key = screen.app.bindings.label("edit", "add_objects")
-    if painter.draw_button(button, "Add", press, key):
-        tooltip = button, _ADD_TEXT
-    if tooltip:
-        painter.draw_outline(tooltip[0], "outline")
-        _draw_tooltip(painter, *tooltip)
+    return _ADD_TEXT if painter.draw_button(button, "Add", press, key) else text
 
 
 def _draw_brushes(
     painter: Painter, rest: Rect, groove: Rect, screen: EditScreen, drawing: MapDrawing
-) -> tuple[Rect, str] | None:
-    """Draw the objects to paint with into `rest`, and a scrollbar into `groove`. Return rectangle
-    and description of the object under the mouse; None if there is none."""
+) -> str:
+    """Draw the objects to paint with into `rest`, each on floor, and a scrollbar into `groove`.
+    Return the description of the object under the mouse; "" if there is none."""
     line, brushes = painter.line_height, screen.brushes
-    side = line * 2
+    side = min(line * 5 // 2, rest.w // 2)
     rows = _list_palette_rows(brushes, max(1, rest.w // side))
     heights = [line if row.heading else side for row in rows]
     chosen = next(index for index, row in enumerate(rows) if brushes.selected in row.names)
     first = find_first_row(heights, chosen, rest.h)
     painter.draw_scrollbar(groove, sum(heights[:first]), rest.h, sum(heights))
-    tooltip = None
+    hovered = ""
     for row, height in zip(rows[first:], heights[first:], strict=True):
         if height > rest.h:
             break
         row_rect = cut(rest, "top", height)
         painter.draw_text(row_rect, row.heading, "muted", size=0.8)
         for name in row.names:
-            slot = cut(row_rect, "left", side).inflate(-line // 4, -line // 4)
-            if painter.add_hit_area(slot, partial(brushes.choose, name)):
-                tooltip = slot, describe_brush(screen, name)
-            painter.draw_card(slot, "accent" if name == brushes.selected else "well")
-            symbol, size = brushes.symbol(name), slot.w - line // 3
-            if symbol.facing is None:
-                picture = drawing.object_picture(symbol.kind, symbol.state, symbol.color, size)
-            else:
-                picture = drawing.agent_picture(symbol.facing, size)
-            painter.surface.blit(picture, picture.get_rect(center=slot.center))
-    return tooltip
+            slot = Rect(cut(row_rect, "left", side).topleft, (side * 24 // 25, side * 24 // 25))
+            if is_hovered := painter.add_hit_area(slot, partial(brushes.choose, name)):
+                hovered = describe_brush(screen, name)
+            for shown in (brushes.names[0], name):  # the floor first
+                symbol = brushes.symbol(shown)
+                if symbol.facing is None:
+                    look = symbol.kind, symbol.state, symbol.color
+                    picture = drawing.object_picture(*look, slot.w)
+                else:
+                    picture = drawing.agent_picture(symbol.facing, slot.w)
+                painter.surface.blit(picture, slot)
+            if name == brushes.selected or is_hovered:
+                painter.draw_outline(slot, "accent" if name == brushes.selected else "outline")
+    return hovered
 
 
 class _PaletteRow(NamedTuple):
@@ -133,17 +132,6 @@ def describe_brush(screen: EditScreen, name: str) -> str:
     return ". ".join([title, *sentences[:2]]) + "."
 
 
-def _draw_tooltip(painter: Painter, slot: Rect, text: str) -> None:
-    """Draw `text` on a card to the right of `slot`."""
-    line = painter.line_height
-    width = min(20 * line, painter.text_width(text) + line, painter.area.right - slot.right - line)
-    height = painter.text_height(text, width - line, _MAX_FAULT_LINES) + line // 2
-    card = Rect(slot.right + line // 2, slot.y, width, height).clamp(painter.area)
-    painter.draw_card(card, "background")
-    painter.draw_outline(card, "outline")
-    painter.draw_lines(card.inflate(-line, -(line // 2)), text)
-
-
 def _draw_selected_brush(painter: Painter, rect: Rect, screen: EditScreen) -> None:
     """Draw into `rect` the name of the object selected for painting, and buttons for its next
     state, its next colour and the next tool."""
@@ -162,17 +150,24 @@ def _draw_selected_brush(painter: Painter, rect: Rect, screen: EditScreen) -> No
             painter.draw_button(slot, text, partial(screen.run_command, command), key)
 
 
-def draw_report(painter: Painter, rect: Rect, screen: EditScreen) -> None:
-    """Draw into `rect` a report on the edited level: content of the cell under the cursor, whether
-    the level can be won, and the errors."""
+def draw_report(painter: Painter, rect: Rect, screen: EditScreen, hovered: str) -> None:
+    """Draw into `rect` a report on the edited level: what is under the mouse in the palette, else
+    the content of the cell under the cursor, whether the level can be won, and the errors."""
     line = painter.line_height
     painter.draw_card(rect)
     rest = rect.inflate(-line, -line)
-    texts = (describe_cursor_cell(screen), "text"), screen.verdict, (screen.export_text, "accent")
-    for text, color in texts:
-        if text and rest.h >= line:
-            text_rect = Rect(rest.x, rest.y, rest.w, min(3 * line, rest.h))
-            cut(rest, "top", painter.draw_lines(text_rect, text, color) + line // 3)
+    verdict, color = screen.verdict
+    sections = (
+        ("Palette" if hovered else "Cell", hovered or describe_cursor_cell(screen), "text"),
+        ("Solution", verdict, color),
+        ("Page", screen.export_text, "accent"),
+    )
+    for heading, text, color in sections:
+        if text and rest.h >= 2 * line:
+            painter.draw_text(cut(rest, "top", line), heading, "accent", size=0.9)
+            max_lines = _MAX_FAULT_LINES if hovered else 3
+            text_rect = Rect(rest.x, rest.y, rest.w, min(max_lines * line, rest.h))
+            cut(rest, "top", painter.draw_lines(text_rect, text, color) + line // 2)
     _draw_faults(painter, rest, screen)
 
 
@@ -180,6 +175,8 @@ def _draw_faults(painter: Painter, rest: Rect, screen: EditScreen) -> None:
     """Draw into `rest` the errors of the edited level, starting with the selected one, and the
     number of those that do not fit."""
     line, faults = painter.line_height, screen.faults
+    if faults and rest.h >= 2 * line:
+        painter.draw_text(cut(rest, "top", line), "To mend", "accent", size=0.9)
     first = max(0, screen.chosen_fault)
     for index in range(first, len(faults)):
         fault = faults[index]
