@@ -265,3 +265,10 @@ def test_a_solver_that_races_searches_before_the_first_step():
         assert solver._hints is not None
         answer = solver._hints.answer
         until(lambda: bool((path := answer()) and path.actions), "the path from the beginning")
+
+
+def test_who_is_ahead_is_told():
+    ahead, behind = walked(FORWARD, FORWARD), walked(LEFT, LEFT)
+    assert describe_standing("me", ahead, False, behind) == "me: 2 steps, ahead"
+    assert describe_standing("me", behind, False, ahead) == "me: 2 steps"
+    assert describe_standing("me", behind, False, behind) == "me: 2 steps"

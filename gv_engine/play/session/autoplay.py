@@ -462,13 +462,20 @@ def iter_mapped_frames(session: Game, policy: str) -> Iterator[Frame]:
             yield replace(frame, policy_map=run_generator(map_steps))
 
 
-def describe_standing(name: str, session: Game, has_return: bool = True) -> str:
-    """Return a line such as `ann: 5 steps, return 0.5` about the game of `session`, played by
-    `name`; without the return if `has_return` is False."""
-    standing = f"{name}: {format_count(session.position, 'step')}"
-    if not has_return:
-        return standing
-    return f"{standing}, return {format_reward(_return_of(session))}"
+AHEAD = ", ahead"  # end of a standing
+
+
+def describe_standing(
+    name: str, session: Game, has_return: bool = True, rival: Game | None = None
+) -> str:
+    """Return a line such as `ann: 5 steps, return 0.5, ahead` about the game of `session`, played
+    by `name`. It has the return if `has_return` is True, and `AHEAD` if the return is higher than
+    that of the game `rival`."""
+    standing, total = f"{name}: {format_count(session.position, 'step')}", _return_of(session)
+    if has_return:
+        standing += f", return {format_reward(total)}"
+    is_ahead = rival is not None and round(total - _return_of(rival), 9) > 0
+    return standing + AHEAD * is_ahead
 
 
 def _return_of(session: Game) -> float:

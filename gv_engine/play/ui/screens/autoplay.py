@@ -390,9 +390,11 @@ class RaceScreen(PlayScreen):
             half = (rect.h - line // 2) // 2
             opponent_rect = cut(player_rect, "bottom", half)
             player_rect.h = half
-        player_text = autoplay.describe_standing("You", self.game, self.is_research)
+        rival = self.opponent.session
+        player_text = autoplay.describe_standing("You", self.game, self.is_research, rival)
         for half_rect, text in ((player_rect, player_text), (opponent_rect, self._opponent_text)):
-            painter.draw_text(cut(half_rect, "top", line, line // 2), text, "text", "center")
+            color = "accent" if text.endswith(autoplay.AHEAD) else "text"
+            painter.draw_text(cut(half_rect, "top", line, line // 2), text, color, "center")
         self._opponent_stage.line, self._opponent_stage.view = line, self.stage.view
         super().draw_stage(painter, player_rect, progress)
         self._opponent_stage.draw(painter.surface, opponent_rect, 1.0)
@@ -404,7 +406,7 @@ class RaceScreen(PlayScreen):
         name, session = self.opponent.name, self.opponent.session
         if self._is_waiting:
             return f"{name} thinks"
-        return autoplay.describe_standing(name, session, self.is_research)
+        return autoplay.describe_standing(name, session, self.is_research, self.game)
 
     def _rebuild_stage(self) -> None:
         super()._rebuild_stage()

@@ -445,13 +445,15 @@ class ReplayScreen(GameScreen):
         bar = timeline.inflate(-line, -line // 4)
         row = Rect(rect.x, bar.bottom + line // 2, rect.w, line * 7 // 4)
         play = "Pause" if self._is_playing else "Play"
-        labels = {"first": "|<", "back": "<", "play": play, "forward": ">", "last": ">|"}
-        width = min(8 * line, (row.w - 2 * line) // len(labels))
-        row.x = row.centerx - len(labels) * width // 2
-        for name, label in labels.items():
+        icons = {"first": "left", "back": "left", "play": "", "forward": "right", "last": "right"}
+        width = min(8 * line, (row.w - 2 * line) // len(icons))
+        row.x = row.centerx - len(icons) * width // 2
+        for name, direction in icons.items():
             slot = cut(row, "left", width - line // 2, line // 2)
-            press = partial(self.run_command, name)
-            painter.draw_button(slot, label, press, is_chosen=name == "play", background="card")
+            press, label = partial(self.run_command, name), "" if direction else play
+            painter.draw_button(slot, label, press, is_chosen=not direction, background="card")
+            if direction:
+                painter.draw_arrow(slot, direction, bar=name in ("first", "last"))
         if rect.h >= 4 * line:
             below = Rect(rect.x, row.bottom + line // 4, rect.w, line * 5 // 4)
             source = "as the files are now" if game.difference else "as recorded"
