@@ -92,6 +92,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     },
     "reward": {"reward_functions": ["reach_exit", PAID, "living_reward", TAKEN]},
     "walls": {"board": WALLED},
+    "obstacle": {"board": "#####\n#>.o#\n#K.E#\n#####"},
     "drawing": {"objects": {"Token": {}}, "legend": {"K": "Token"}},
 }
 SLIPS = {
@@ -108,12 +109,13 @@ SLIPS = {
     "on_action": "action transition_functions[1]: actuate_box never acts: it waits for TOGGLE",
     "reward": "reward reward_functions[3]: overlap always cancels overlap above",
     "walls": "goal terminating_function: reach_exit is never met: walls are around all",
+    "obstacle": "object transition_functions: no rule acts on a MovingObstacle; add move_obstacles",
     "drawing": "drawing objects.Token: no token.svg beside the scenario, so it is a tile with T",
 }
 """By what has been changed, the name of the slip, and the beginning of what is said."""
 
 
-CELLS = {"gate": [(2, 4)], "walls": [(1, 7)]}
+CELLS = {"gate": [(2, 4)], "walls": [(1, 7)], "obstacle": [(1, 3)]}
 
 
 @pytest.mark.parametrize("name", CHANGES)

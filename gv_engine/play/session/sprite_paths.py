@@ -290,7 +290,7 @@ def dim_matrix() -> Iterator[float]:
 
 def find_missing_sprites(scenario: Scenario) -> Iterator[str]:
     """Yield a message for each custom object type of `scenario` without a sprite, or without one
-    for some of its states."""
+    for some of its states, and for each icon of an action that is missing."""
     sources = sprite_sources(scenario)
     folders = own_folders(scenario)
     existing = sorted({file.name for folder in folders for file in folder.glob("*.svg")})
@@ -309,6 +309,10 @@ def find_missing_sprites(scenario: Scenario) -> Iterator[str]:
         for file in files:
             hint = describe_allowed(file, existing, "there are")
             yield f"no {file} beside the scenario, so it looks like ?{hint}"
+    for icon in dict.fromkeys(action.icon for action in scenario.own_actions if action.icon):
+        if find_sprite(icon, with_builtin_folders(sources)) is None:
+            hint = describe_allowed(f"{icon}.svg", existing, "there are")
+            yield f"no {icon}.svg beside the scenario, so an action's icon looks like ?{hint}"
 
 
 def find_unused_files(scenario: Scenario) -> Iterator[str]:

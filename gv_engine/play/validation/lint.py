@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.core import FLOOR
-from components.objects import WALL
+from components.objects import MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine.envs.backends.seeding import make_rng
 from gv_engine.play.session.sprite_paths import find_missing_sprites, find_unused_files
 from gv_engine.play.validation.action_masks import find_mask_faults
@@ -35,7 +35,16 @@ from gv_engine.world.simulation import Simulation, make_level
 from gv_engine.world.world import ObjectWorld
 from systems.movers import let_pass
 from systems.queries import matches_mission
-from systems.transition import follow, hold_down, move_agent, push, slide, switch
+from systems.transition import (
+    follow,
+    hold_down,
+    move_agent,
+    move_obstacles,
+    push,
+    slide,
+    switch,
+    teleport,
+)
 
 # ---- unused actions ------------------------------------------------------------------------------
 
@@ -139,6 +148,8 @@ _MOVE = get_system(move_agent)
 _BEFORE_MOVE = [get_system(rule) for rule in (push, let_pass)]
 _AFTER_MOVE = [get_system(rule) for rule in (slide, hold_down)]
 _FOLLOW = get_system(follow)
+# Object types that do nothing without a rule, and the usual rule
+_ACTIVE_TYPES = {MOVING_OBSTACLE: move_obstacles, TELEPOD: teleport}
 _SET_STATES = [get_system(rule) for rule in (switch, hold_down)]
 
 
@@ -299,6 +310,25 @@ class _Linter:
                     f"{call.name} never acts: no map, place or rule ever makes {missing[0]}; put "
                     f"one into the level, or take the rule out",
                 )
+
+    def check_objects(self) -> Iterator[_Mistake]:
+        """Report objects in levels that need a rule to act, where no rule is about them."""
+        if not self._has_engine_rules_only:
+            return
+        types, calls = self._scenario.types, [call for _, call in self._rules(Phase.TRANSITION)]
+        for kind, rule in _ACTIVE_TYPES.items():
+            masks = [_find_objects(world, {kind}) for world in self._levels]
+            columns = {column_name(cls) for cls in types[kind].component_classes} - _COMMON
+            has_rule = any(
+                columns & _find_columns_used(call, types)
+                or kind in map(call.arguments.get, ("object_type", "other_type"))
+                for call in calls
+            )
+            if not has_rule and any(mask.any() for mask in masks):
+                name = rule.__name__
+                message = f"no rule acts on a {types[kind].name}; add {name} to this list"
+                node = self._root.get("transition_functions", self._scenario.document.root)
+                yield _Mistake(node, message, self._map_cells(masks))
 
     def check_order(self) -> Iterator[_Mistake]:
         """Report rules in the wrong order, such as a rule that must come before the move rule but
@@ -489,6 +519,7 @@ _CHECKS: dict[str, Callable[[_Linter], Iterable[_Mistake]]] = {
     "state": _Linter.check_states,
     "legend": _Linter.check_legend,
     "rule": _Linter.check_rules,
+    "object": _Linter.check_objects,
     "order": _Linter.check_order,
     "color": _Linter.check_colors,
     "mission": _Linter.check_missions,
