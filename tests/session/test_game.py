@@ -277,7 +277,8 @@ def test_a_step_after_a_rewind_keeps_what_was_undone_and_says_so():
     future = played.replay()
     played.seek(3)
     played.step(RIGHT)
-    assert played.frame().message == "37 undone steps are kept as the game before"
+    said = "37 undone steps are kept; “back to the game before” returns to them"
+    assert played.frame().message == said
     assert played.length == 4
     played.step(RIGHT)
     assert played.frame().message == ""

@@ -404,6 +404,19 @@ def test_who_gives_up_has_had_the_first_try(desk: Desk, leave: list[str]):
     assert desk.app.progress.medals(level) == ("solved", "par")
 
 
+def test_who_looks_at_all_of_a_level_in_fog_has_had_the_first_try(desk: Desk):
+    for source, medals in (
+        ("tutorial#1", ("solved", "par", "first")),
+        ("tutorial#6", ("solved", "par")),
+    ):
+        game = playing(desk, source).game
+        assert game.pack_level
+        desk.press("V")
+        assert ("no first try" in desk.app._note) == (source == "tutorial#6")
+        desk.app.progress.add_solution(game, 1)
+        assert desk.app.progress.medals(game.pack_level) == medals
+
+
 def test_games_show_no_seed_and_no_reward_unless_asked(desk: Desk):
     def facts(screen: PlayScreen) -> str:
         return " ".join(screen.facts())

@@ -383,7 +383,7 @@ def test_the_label_of_a_cell_goes_with_the_mouse_and_when_keys_are_used(desk: De
         if desk.app.needs_redraw:
             desk.draw()
         seen = pygame.surfarray.array3d(desk.surface).swapaxes(0, 1)
-        return bool((seen != plain)[at[1] - 100 : at[1] + 100].any())
+        return bool((seen != plain)[at[1] - 160 : at[1] + 160].any())
 
     leave = pygame.event.Event(pygame.WINDOWLEAVE)
     for go_away in (
@@ -525,11 +525,12 @@ def test_every_click_on_a_level_is_answered(desk: Desk):
 def test_instructions_name_the_keys_in_use(desk: Desk):
     screen = playing(desk, "tutorial#2")
     assert "Left and Right turn you" in screen._instructions
+    assert "on the spot" not in screen._instructions
     desk.app.settings.arrow_keys = "point"
     screen.on_resume()
     assert "{" not in screen._instructions
     assert screen._instructions.startswith("Arrow keys go where they point.")
-    assert "Or click where you want to go." in screen._instructions
+    assert "Shift+Left and Shift+Right turn you on the spot. Or click" in screen._instructions
 
 
 def test_a_mission_is_said_once(desk: Desk):

@@ -22,7 +22,7 @@ class SolvedLevels(Protocol):
     """Store of the levels that a player has solved or tried; its methods may raise an OSError."""
 
     def add_solution(self, game: Game, steps: int) -> None: ...
-    def add_failed_try(self, game: Game) -> None: ...
+    def add_failed_try(self, game: Game, at_start: bool = False) -> None: ...
 
 
 class PlayController:
@@ -90,11 +90,21 @@ class PlayController:
         """
         self.game.reset(parse_seed(seed))
 
-    def save_failed_try(self) -> None:
-        """Save that the player has not solved the level at the first try."""
+    def save_failed_try(self, at_start: bool = False) -> None:
+        """Save that the player has not solved the level at the first try; before the first step,
+        only if `at_start`."""
         if self._solved:
             with self._notify_on_failure("The progress"):
-                self._solved.add_failed_try(self.game)
+                self._solved.add_failed_try(self.game, at_start)
+
+    def note_view(self, view: str) -> bool:
+        """If `view` shows what the level's own view hides, save that this is no first try, and
+        return True."""
+        whole = "state", "both"
+        has_peeked = self.game.scenario.view not in ("", *whole) and view in whole
+        if has_peeked:
+            self.save_failed_try(at_start=True)
+        return has_peeked
 
     @contextmanager
     def _notify_on_failure(self, noun: str) -> Iterator[None]:

@@ -35,8 +35,10 @@ class Session(Game):
         if undone_timeline and has_stepped:
             undone_timeline.is_listed = False
             self._history.append(undone_timeline)
-            steps = "1 undone step is" if num_undone == 1 else f"{num_undone} undone steps are"
-            self.message = f"{steps} kept as the game before"
+            steps, them = f"{num_undone} undone steps are", "them"
+            if num_undone == 1:
+                steps, them = "1 undone step is", "it"
+            self.message = f"{steps} kept; “back to the game before” returns to {them}"
         return has_stepped
 
     def undo(self, steps: int = 1) -> None:

@@ -461,15 +461,16 @@ class Progress:
         Par`."""
         return ", ".join(MEDALS[medal] for medal in self.medals(level))
 
-    def add_failed_try(self, game: Game) -> None:
+    def add_failed_try(self, game: Game, at_start: bool = False) -> None:
         """Save that the player has lost, restarted or left the level of `game`, or undone a step in
-        it, unless it is solved or in no pack.
+        it, unless it is solved or in no pack. Before the first step, nothing is saved unless
+        `at_start`.
 
         Raises:
             OSError: as for `add_solution`.
         """
         level = game.pack_level
-        if level and game.position and level.digest not in self.fewest:
+        if level and (game.position or at_start) and level.digest not in self.fewest:
             self._add({f"{_TRIED}{level.digest}": 1})
 
     def add_solution(self, game: Game, steps: int) -> None:

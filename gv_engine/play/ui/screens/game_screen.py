@@ -38,7 +38,7 @@ from gv_engine.scenario.readers.map import format_reward
 # ScreenCommands of the group `view` that no gamepad button has.
 VIEW_COMMANDS = ("view", "research", "inspect", "minimap", "zoom_in", "zoom_out", "zoom_reset")
 POLL_INTERVAL = 0.05  # s between two checks of a background computation
-FILE_CHECK_INTERVAL = 0.4  # s
+FILE_CHECK_INTERVAL = 1.0  # s
 RELOAD_SLICE = 0.01  # s of replaying steps between two pictures
 DIFFERENCE_LINES = 2.5  # height of the text about a difference
 
@@ -155,7 +155,7 @@ class GameScreen(Screen):
         return self.game
 
     def _check_files(self, now: float) -> float:
-        """Check every 0.4 s whether scenario files have changed, and continue a running hot reload
+        """Check every second whether scenario files have changed, and continue a running hot reload
         for a short time; return the seconds until the next call."""
         if self._reload_steps is None and now >= self._next_check:
             self._next_check = now + FILE_CHECK_INTERVAL
@@ -237,8 +237,10 @@ class GameScreen(Screen):
         self.stage.view = views[(views.index(self.stage.view) + 1) % len(views)]
         if self.is_research and not self.game.scenario.view:
             self.app.settings.view = self.stage.view
-        view = self.stage.view
-        self.app.show_note(f"View: {_VIEW_TEXTS.get(view, view)}", stays=1.5)
+        self.app.show_note(self._describe_view(), stays=1.5)
+
+    def _describe_view(self) -> str:
+        return f"View: {_VIEW_TEXTS.get(self.stage.view, self.stage.view)}"
 
     @property
     def is_research(self) -> bool:

@@ -618,6 +618,10 @@ class PlayScreen(GameScreen):
                 line = painter.line_height
                 self._draw_end(painter, self._layout.stage.inflate(-line, -line))
 
+    def _describe_view(self) -> str:
+        has_peeked = self._controller.note_view(self.stage.view) and self.game.pack_level
+        return super()._describe_view() + ". This is no first try now" * bool(has_peeked)
+
     @property
     def goal(self) -> str:
         """Instructions of the level, or else its goal."""
