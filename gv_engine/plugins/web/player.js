@@ -26,7 +26,7 @@ const USES = ["ACTUATE", "TOGGLE", "PICK_UP", "PICK_N_DROP"]; // what a tap does
 const SIDE_STEPS = { TURN_LEFT: "MOVE_LEFT", TURN_RIGHT: "MOVE_RIGHT" }; // in levels without turns
 const ARROWS = {
   MOVE_FORWARD: "▲", MOVE_BACKWARD: "▼", MOVE_LEFT: "◀", MOVE_RIGHT: "▶", TURN_LEFT: "↺", TURN_RIGHT: "↻",
-  STEER_LEFT: "◀", STEER_UP: "▲", STEER_DOWN: "▼", STEER_RIGHT: "▶",
+  STEER_LEFT: "◀", STEER_UP: "▲", STEER_DOWN: "▼", STEER_RIGHT: "▶", STEER_TURN_LEFT: "↺", STEER_TURN_RIGHT: "↻",
 };
 const TIME_SPEED = 4; // steps a second where the level says nothing, as in the window
 const MEDAL_SIGNS = { solved: "✓", par: "★", first: "1" };
@@ -724,9 +724,9 @@ class Player {
 
   /** Mark the level as tried if this game has been lost, or is left or taken back before it is won:
    * as `gv_engine.play.ui.settings.Progress.add_failed_try`. */
-  markTry() {
+  markTry(atStart = false) {
     const { level, game, hasWon } = this, digest = level?.identity.digest;
-    if (game?.steps.length && !hasWon && !keep(`won ${digest}`)) keep(`tried ${digest}`, 1);
+    if ((game?.steps.length || atStart) && !hasWon && !keep(`won ${digest}`)) keep(`tried ${digest}`, 1);
   }
 
   /** Return the medals that were won in a level. */
@@ -859,6 +859,8 @@ class Player {
     const { views } = this;
     this.view = views[(views.indexOf(this.view) + 1) % views.length];
     if (this.isResearch && !this.level.view) keep("settings", { ...keep("settings"), view: this.view });
+    const whole = ["state", "both"];
+    if (this.level.view && !whole.includes(this.level.view) && whole.includes(this.view)) this.markTry(true);
     this.bindKeys();
     this.show();
   }
@@ -926,7 +928,8 @@ class Player {
     const known = new Map([...data.commands, ...level.commands, ...level.steerings[0].commands].map((each) => [each.name, each]));
     const isSteered = this.steers && !policy && !this.isResearch, { replaces } = level.steerings[0];
     const others = level.actions.filter((name) => !replaces.includes(name));
-    const names = isSteered ? [...STEERING_ORDER, ...others] : level.actions;
+    const spotTurns = Object.keys(SPOT_TURNS).filter((name) => level.actions.includes(SPOT_TURNS[name]));
+    const names = isSteered ? [...STEERING_ORDER, ...spotTurns, ...others] : level.actions;
     get("actions").classList.toggle("many", names.length > 12);
     const buttons = names.map((name) => {
       const title = inWords(known.get(name)?.description ?? name);
@@ -967,12 +970,14 @@ class Player {
    * moves; no sentence is about clicks, as they do not walk here. */
   instructions() {
     const { level, data } = this, isTouch = matchMedia("(pointer: coarse)").matches;
-    const known = new Map([...data.commands, ...level.commands].map((each) => [each.name, each.keys[0]]));
+    const steering = this.steers ? level.steerings[0].commands : [];
+    const known = new Map([...data.commands, ...level.commands, ...steering].map((each) => [each.name, each.keys[0]]));
     const hasOne = (text, names) => names.some((name) => text.includes(`{${name}}`));
-    let sentences = level.says.split(/(?<=[.!?])\s+/).filter((text) => !hasOne(text, ["click"]));
+    const unknown = ["click", ...Object.keys(SPOT_TURNS).filter((name) => !known.has(name))];
+    let sentences = level.says.split(/(?<=[.!?])\s+/).filter((text) => !hasOne(text, unknown));
     if (this.steers) {
-      const kept = sentences.filter((text) => !hasOne(text, Object.keys(ARROWS)));
-      const keys = level.steerings[0].commands.slice(0, 4).map((command) => command.keys[0]);
+      const kept = sentences.filter((text) => !hasOne(text, Object.keys(ARROWS).filter((name) => level.steerings[0].replaces.includes(name))));
+      const keys = steering.slice(0, 4).map((command) => command.keys[0]);
       const all = keys.every((key) => Object.values(CODES).includes(key)) ? "Arrow keys" : keys.join(", ");
       const said = `${isTouch ? "Swipes and the buttons with arrows" : all} go where they point.`;
       sentences = [...(kept.length < sentences.length ? [said] : []), ...kept];

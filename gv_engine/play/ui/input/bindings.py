@@ -148,7 +148,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 # Placeholders of move keys in instructions; they do not apply if arrow keys move the agent in the
 # direction of the arrow.
 _MOVE_PLACEHOLDERS = tuple(f"{{{name}}}" for name in ACTIONS[: TURN_RIGHT + 1])
-_PLACEHOLDER = re.compile(r"{(\w+)}")
+_PLACEHOLDER, _STEERED = re.compile(r"{(\w+)}"), re.compile(r"{(STEER_\w+)}")
 
 
 class BindingsError(ValueError):
@@ -287,10 +287,13 @@ class Bindings:
             groups: groups of commands to search; where several have a command, the last counts.
             steering: commands whose keys are used instead of moves; if not empty, one sentence at
                 the beginning lists them and replaces all sentences with a move in braces.
+                Sentences with a steering command that is not among them are left out.
             clicks: True if a click walks to a cell; else sentences with `{click}` are left out.
         """
         sentences = _SENTENCE_END.split(" ".join(text.split()))
         group_by_name = {c.name: group for group in groups for c in self.commands(group)}
+        known = {command.name for command in steering}
+        sentences = [s for s in sentences if known.issuperset(_STEERED.findall(s))]
         without_moves = [s for s in sentences if not any(map(s.count, _MOVE_PLACEHOLDERS))]
         if steering and len(without_moves) < len(sentences):
             labels = self.join_labels(group_by_name[steering[0].name], steering[:4])
