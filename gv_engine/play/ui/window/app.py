@@ -97,8 +97,11 @@ class StopQuestion(Menu):
 TITLE = "GV Engine"
 FRAME_TIME = 1 / 60  # s: no two pictures follow each other faster
 # SDL waits by looking every millisecond, which costs more of a core than is nice
-NAP, DOZE = 0.005, 0.016  # s between two polls for events: soon after an event, and later
-AWAKE = 1.0  # s after an event in which the shorter interval is used
+NAP, DOZE = (
+    0.005,
+    0.04,
+)  # s between two polls for events: soon after an event, and ten seconds later
+DROWSINESS = DOZE / 10  # share of the time since the last event
 MOUSE_EVENTS = (
     *(pygame.MOUSEBUTTONDOWN, pygame.MOUSEBUTTONUP, pygame.MOUSEMOTION),
     *(pygame.MOUSEWHEEL, pygame.WINDOWLEAVE),
@@ -362,7 +365,7 @@ class App(AppContext):
         now = time.monotonic()
         end_time = now + max_seconds
         while not (events := pygame.event.get()) and now < end_time:
-            nap = NAP if now < self._last_event + AWAKE else DOZE
+            nap = max(NAP, min(DOZE, (now - self._last_event) * DROWSINESS))
             time.sleep(min(nap, end_time - now))
             now = time.monotonic()
         if events:
