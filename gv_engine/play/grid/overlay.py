@@ -1,8 +1,10 @@
-"""Drawing of a policy map over a grid: values as colours, likely actions as arrows, and visits."""
+"""Drawing over a grid: a policy map with values as colours, likely actions as arrows and visits;
+watched cells, light, and soft edges of fog."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 import numpy as np
 
@@ -17,6 +19,7 @@ VALUE_ALPHA = 130
 """Opacity of the colours, from 0 to 255."""
 _WATCHED_ALPHA = 90
 _NIGHT_ALPHA = 110
+_PARTS = 6  # in which a cell is divided for a soft edge
 _GLOW = 0.55  # greatest brightness of a glow
 _ARROW_COLOR, _ARROW_EDGE_COLOR = "#fffdf8", "#231f27"
 _MIN_TEXT_CELL = 36  # pixels; smaller cells have no numbers
@@ -56,6 +59,22 @@ def arrow_points(action: str, facing: int) -> list[tuple[float, float]]:
         )
         for aside, ahead in corners
     ]
+
+
+@lru_cache(maxsize=4)
+def soften_edges(hidden: bytes, shape: tuple[int, int], cell: int, color: str) -> pygame.Surface:
+    """Return a picture of a board with cells of `cell` pixels: `color` at the edges of seen cells
+    beside hidden ones, and else transparent. `hidden` is an (H, W) mask of `shape` as bytes."""
+    mask = np.frombuffer(hidden, np.bool_).reshape(shape)
+    large = np.kron(np.pad(mask, 1, constant_values=True), np.ones((_PARTS, _PARTS)))
+    blurred = large
+    for axis in (0, 1):
+        blurred = sum(np.roll(blurred, shift, axis) for shift in range(-2, 3)) / 5
+    opacity = np.where(large, 0, np.minimum(1, 2 * blurred))[_PARTS:-_PARTS, _PARTS:-_PARTS]
+    small = pygame.Surface(opacity.shape[::-1], pygame.SRCALPHA)
+    small.fill(color)
+    pygame.surfarray.pixels_alpha(small)[:] = (255 * opacity.T).astype(np.uint8)
+    return pygame.transform.smoothscale(small, (shape[1] * cell, shape[0] * cell))
 
 
 def draw_policy_map(surface: pygame.Surface, policy_map: PolicyMap, cell_rect: CellRect) -> None:

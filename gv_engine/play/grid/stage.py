@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.core import FLOOR, HIDDEN
+from components.objects import WALL
 from gv_engine.play.grid import input_map, overlay
 from gv_engine.play.grid.board import Board, GridContent, Minimap, observation_of, whole_grid_of
 from gv_engine.play.grid.domain import list_player_views
@@ -29,6 +30,7 @@ from gv_engine.scenario.domains import KeyCommand
 from gv_engine.scenario.readers.map import describe_object
 
 _TURNS = ("TURN_LEFT", "TURN_RIGHT")
+_MAX_SOFT_PIXELS = 4_000_000  # of a board whose edges in fog are soft
 _STEP_SECONDS = 0.12  # duration of the animation of a step
 _END_SECONDS = 0.7  # duration of the animation of the last step of an episode
 _INSIDE = 0.5  # side, in cells, of an agent that has entered an exit
@@ -227,7 +229,7 @@ class GridStage(Stage):
         edges = np.concatenate((grid[0], grid[-1], grid[:, 0], grid[:, -1]))
         is_other = (grid != edges[0]).any(axis=2)
         if edges[0, 0] <= FLOOR or (edges != edges[0]).any() or not is_other.any():
-            return whole, None
+            return whole, np.array((WALL, 0, 0), np.uint8) if (edges[:, 0] > FLOOR).all() else None
         (top, *_, bottom), (left, *_, right) = (
             [*np.flatnonzero(is_other.any(axis=axis))] * 2 for axis in (1, 0)
         )
@@ -285,6 +287,13 @@ class GridStage(Stage):
         if self.side_panel is self._inspector and (lit := self._inspector.lit) is not None:
             content = content._replace(lit=lit)
         self._state.draw(surface, rect, start, cell, content, moving, progress)
+        if self.view == "explored" and height * width * cell**2 <= _MAX_SOFT_PIXELS:
+            hidden = frame.grid[..., 0] == HIDDEN
+            edge = overlay.soften_edges(
+                hidden.tobytes(), hidden.shape, cell, self._theme.background
+            )
+            with clipped(surface, rect):
+                surface.blit(edge, self._state.cell_rect(0, 0))
         watched = chain.from_iterable(frame.watched.values())
         with clipped(surface, rect):
             overlay.draw_watched_cells(surface, watched, self._state.cell_rect, self._theme.loss)

@@ -601,13 +601,15 @@ class TreeStage(Stage):
         Return True."""
         theme, line = self._theme, self.line
         codes = dict(zip(self._frame.rules, self._frame.codes, strict=True))
+        rect = pygame.Rect(rect.x, rect.y + line // 2, rect.w, rect.h - line // 2)
         code_width, num_rows = 5 * line // 2, max(0, rect.h // line - 1)
         history = self._frame.history
         title = pygame.Rect(*rect.topleft, rect.w, line)
         draw_text_line(surface, title, "Moves", line, theme.muted)
         rows: list[tuple[str, str, str]] = []  # code of the rule, text, colour
         for entry in history[max(0, len(history) - num_rows) :]:
-            first, *continued = wrap_text(entry.text, line, rect.w - code_width)
+            width = rect.w - code_width * bool(entry.rule)
+            first, *continued = wrap_text(entry.text, line, width)
             color = theme.text if entry is history[-1] else theme.muted
             rows.append((codes.get(entry.rule, ""), first, color))
             rows += [("", text, color) for text in continued]
