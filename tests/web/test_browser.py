@@ -77,10 +77,10 @@ def find_actions(level: Scenario) -> list[tuple[int, str]]:
     return [(k, level.action_names[action]) for row in joint for k, action in enumerate(row)]
 
 
-def show_observation(browser: Browser) -> None:
-    """Choose the view in which keys and swipes are the agent's own actions."""
-    while browser.run("player.view") != "observation":
-        browser.press("KeyV")
+def turn_by_arrows(browser: Browser) -> None:
+    """Choose the setting in which keys and swipes are the agent's own actions, on this page."""
+    browser.run("arrows.value = 'turn'; player.bindKeys(); player.show()")
+    assert not browser.run("player.steers")
 
 
 def check_won(browser: Browser, folder: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_level_is_won_by_keys_and_its_game_is_the_same_in_python(
 ):
     level = Scenario.load(name)
     browser.open(write_page(tmp_path, level))
-    show_observation(browser)
+    turn_by_arrows(browser)
     keys = browser.run("[...player.keys].map(([key, command]) => [command.name, key]).reverse()")
     codes = {
         name: re.sub(r"\w+$", lambda key: CODES.get(key[0], f"Key{key[0]}"), key)
@@ -122,7 +122,7 @@ def test_a_level_is_won_by_keys_and_its_game_is_the_same_in_python(
 def test_a_level_is_won_by_a_finger(name: str, browser: Browser, tmp_path: Path):
     level = Scenario.load(name)
     browser.open(write_page(tmp_path, level), size=SIZES["small"])
-    show_observation(browser)
+    turn_by_arrows(browser)
     actions = [action for _, action in find_actions(level)]
     for action in actions:
         if SWIPES.keys() >= {*actions}:
@@ -141,7 +141,7 @@ def test_instructions_name_buttons_on_a_touch_screen_and_else_keys(
     browser.call("Emulation.setTouchEmulationEnabled", enabled=False)
     browser.run("player.show()")
     assert browser.text("mission").endswith("Shift+Left and Shift+Right turn you on the spot.")
-    show_observation(browser)  # where arrows are the agent's own actions
+    turn_by_arrows(browser)  # where arrows are the agent's own actions
     assert browser.text("mission").startswith("Left and Right turn you, Up goes where you look;")
     browser.run("player.open(1)")
     assert "it is stuck, Z takes a step back" in browser.text("mission")
@@ -242,7 +242,7 @@ def test_a_page_marks_agents_and_teams_as_the_window(browser: Browser, tmp_path:
 def test_two_at_one_keyboard(browser: Browser, tmp_path: Path):
     level = Scenario.load("hold-plates")
     browser.open(write_page(tmp_path, level))
-    show_observation(browser)
+    turn_by_arrows(browser)
     browser.press("ArrowUp", "KeyW", "ArrowUp", "Tab", "ArrowLeft")
     ann, bob = level.agent_group.names
     choose = "(w => { w.value = '1'; w.dispatchEvent(new Event('change', { bubbles: true })) })"

@@ -28,6 +28,7 @@ const ARROWS = {
   MOVE_FORWARD: "▲", MOVE_BACKWARD: "▼", MOVE_LEFT: "◀", MOVE_RIGHT: "▶", TURN_LEFT: "↺", TURN_RIGHT: "↻",
   STEER_LEFT: "◀", STEER_UP: "▲", STEER_DOWN: "▼", STEER_RIGHT: "▶", STEER_TURN_LEFT: "↺", STEER_TURN_RIGHT: "↻",
 };
+const RIM = 0.5; // cells that are shown of the wall around a level
 const TIME_SPEED = 4; // steps a second where the level says nothing, as in the window
 const MEDAL_SIGNS = { solved: "✓", par: "★", first: "1" };
 const PAD = "A B X Y LB RB LT RT Back Start LeftStick RightStick Up Down Left Right Guide".split(" ");
@@ -184,20 +185,23 @@ class Sprites {
 }
 
 /** Draw cells into a canvas, as large as fits.
- * @param {any} picture height, width, top, below, lit, agent (y, x, direction) and its color, watched cells
+ * @param {any} picture height, width, top, below, lit, agent (y, x, direction) and its color, watched cells, and
+ *   the area to show, if not all
  * @param {number} wide room in CSS pixels @param {number} tall
  * @returns the side of a cell in CSS pixels, and the cell (y, x) in the corner, which may be a fraction */
 function drawBoard(canvas, sprites, types, picture, wide, tall, smallest = SMALLEST_CELL) {
   const scale = window.devicePixelRatio || 1, { height, width, top, below, lit, agent, color, moved, ended } = picture;
-  const fit = Math.floor(Math.min((wide * scale) / width, (tall * scale) / height));
+  const area = picture.area ?? { y: 0, x: 0, height, width };
+  const fit = Math.floor(Math.min((wide * scale) / area.width, (tall * scale) / area.height));
   const size = fit >= smallest * scale ? fit : Math.round(READABLE_CELL * scale);
-  const columns = Math.min(width, Math.floor((wide * scale) / size));
-  const rows = Math.min(height, Math.floor((tall * scale) / size));
-  canvas.width = columns * size;
-  canvas.height = rows * size;
+  const columns = Math.min(area.width, Math.floor((wide * scale) / size));
+  const rows = Math.min(area.height, Math.floor((tall * scale) / size));
+  canvas.width = Math.round(columns * size);
+  canvas.height = Math.round(rows * size);
   canvas.style.width = `${canvas.width / scale}px`;
   const start = (at, shown, all) => Math.max(0, Math.min(at - (shown - 1) / 2, all - shown));
-  const y0 = start(agent[0], rows, height), x0 = start(agent[1], columns, width);
+  const y0 = area.y + start(agent[0] - area.y, rows, area.height);
+  const x0 = area.x + start(agent[1] - area.x, columns, area.width);
   const context = canvas.getContext("2d"), nothing = [FLOOR, 0, 0];
   context.translate(-x0 * size, -y0 * size);
   for (let y = Math.floor(y0); y < y0 + rows; y++)
@@ -230,6 +234,20 @@ function drawBoard(canvas, sprites, types, picture, wide, tall, smallest = SMALL
   if (ended) drawSpotlight(context, picture, size);
   drawMarks(context, picture, size);
   return { side: size / scale, y: y0, x: x0 };
+}
+
+/** Return the area inside the object that is along all edges of a grid, such as a wall, with a part of it; nothing
+ * if there is none: as gv_engine.play.grid.stage.GridStage._find_area. */
+function findInside({ top, height, width }) {
+  const edge = String(top[0]), ys = [], xs = [];
+  for (const [cell, thing] of top.entries())
+    if (String(thing) !== edge) {
+      ys.push(Math.floor(cell / width));
+      xs.push(cell % width);
+    }
+  const [y, bottom, x, right] = [Math.min(...ys), Math.max(...ys), Math.min(...xs), Math.max(...xs)];
+  if (top[0][0] <= FLOOR || !ys.length || y < 1 || x < 1 || bottom > height - 2 || right > width - 2) return undefined;
+  return { y: y - RIM, x: x - RIM, height: bottom - y + 1 + 2 * RIM, width: right - x + 1 + 2 * RIM };
 }
 
 /** Darken the board, and shed light on an agent that has won, as far as `ended` from 0 to 1: as
@@ -319,8 +337,7 @@ class Player {
     const { data } = this, saved = keep("settings") ?? {};
     document.body.classList.toggle("embedded", data.embedded);
     get("level").append(...data.levels.map((_, k) => new Option("", String(k))));
-    get("levels").hidden = data.levels.length < 2 && !data.indexPage;
-    for (const element of get("levels").querySelectorAll("button, select")) element.hidden = data.levels.length < 2;
+    for (const element of get("levels").querySelectorAll("button:not(#open-more), select")) element.hidden = data.levels.length < 2;
     Object.assign(get("index"), { hidden: !data.indexPage, href: data.indexPage || "#" });
     const inTitle = (names) => Object.fromEntries(names.map((name) => [name, inWords(name)]));
     const choices = { palette: inTitle(Object.keys(data.palettes)), theme: inTitle(data.themes), arrows: data.arrowKeys };
@@ -1128,7 +1145,8 @@ class Player {
     const item = world.outputOf("item", agent), all = world.watched();
     const watched = known ? this.watchedInSight(known) : new Set([...all.values()].flat());
     const ended = world.isOver && !isResearch ? 1 : 0;
-    return { ...cells, lit, agent: pose, color: world.colorOf(agent), item, watched, marks: this.marks(), ended, won: this.hasWon };
+    const area = this.view === "state" && !isResearch && !isDim ? findInside(cells) : undefined;
+    return { ...cells, area, lit, agent: pose, color: world.colorOf(agent), item, watched, marks: this.marks(), ended, won: this.hasWon };
   }
 
   /** Return the place, team and owner of each agent that is marked on the board: none in a level with
@@ -1215,8 +1233,9 @@ class Player {
     for (const id in boards) {
       const figure = get(id).parentElement;
       figure.hidden = ![id, "both", id === "state" ? "explored" : ""].includes(this.view);
-      figure.style.setProperty("--rows", boards[id].height);
-      figure.style.setProperty("--columns", boards[id].width);
+      const { height, width } = boards[id].area ?? boards[id];
+      figure.style.setProperty("--rows", height);
+      figure.style.setProperty("--columns", width);
     }
     for (const id in boards) {
       const [wide, tall] = roomOf(id);
