@@ -767,3 +767,9 @@ def test_a_pack_is_shared_whole_and_keeps_a_level(desk: Desk, tmp_path: Path):
     assert screen.draft.map.rows[1] == "#>..E#"
     desk.press("Escape", "R", "Escape")  # it can still be edited
     assert desk.app.top is screen
+
+
+def test_a_playtest_tells_par(desk: Desk, screen: EditScreen):
+    screen._check_state = screen._check_state._replace(steps=9)
+    screen.try_level()
+    assert desk.top(PlaytestScreen)._result_text == "0 steps · par 9"

@@ -286,3 +286,20 @@ def test_levels_are_opened_by_solving_and_by_asking_twice(desk: Desk):
     desk.app.pop()
     assert [card.is_locked for card in pack._pack.levels] == [False] * 4 + [True] * 2
     assert pack.chosen == 1
+
+
+def test_a_search_that_finds_no_level_names_keys(desk: Desk):
+    start = desk.start()
+    desk.type("real time")
+    assert not start._placed_cards
+    assert start.describe_no_card().endswith("In a level, T: start or stop real time.")
+
+
+def test_other_categories_have_a_card_each_at_the_end(desk: Desk):
+    start = desk.start()
+    heading, cards = [*start.sections()][-2]
+    titles = [card.title for card in cards]
+    assert (heading, titles) == ("More levels", ["MiniGrid", "BabyAI", "Algebra", "Others"])
+    start._open(cards[1])
+    assert start.category == "BabyAI"
+    assert {card.entry.group for _, cards in start.sections() for card in cards} == {"BabyAI"}  # type: ignore[attr-defined]  # all are levels

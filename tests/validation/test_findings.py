@@ -93,6 +93,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "reward": {"reward_functions": ["reach_exit", PAID, "living_reward", TAKEN]},
     "walls": {"board": WALLED},
     "obstacle": {"board": "#####\n#>.o#\n#K.E#\n#####"},
+    "icon": {"action_space": ["MOVE_FORWARD", {"name": "KICK", "key": "K", "icon": "boot"}]},
     "drawing": {"objects": {"Token": {}}, "legend": {"K": "Token"}},
 }
 SLIPS = {
@@ -110,6 +111,7 @@ SLIPS = {
     "reward": "reward reward_functions[3]: overlap always cancels overlap above",
     "walls": "goal terminating_function: reach_exit is never met: walls are around all",
     "obstacle": "object transition_functions: no rule acts on a MovingObstacle; add move_obstacles",
+    "icon": "drawing no boot.svg beside the scenario, so an action's icon looks like ?",
     "drawing": "drawing objects.Token: no token.svg beside the scenario, so it is a tile with T",
 }
 """By what has been changed, the name of the slip, and the beginning of what is said."""

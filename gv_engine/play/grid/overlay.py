@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gv_engine.play.grid.input_map import MOVE_DIRECTIONS, TURN_DIRECTIONS
 from gv_engine.play.ui.drawing.sprites import clipped, draw_text_line, font, pygame
@@ -67,9 +69,9 @@ def soften_edges(hidden: bytes, shape: tuple[int, int], cell: int, color: str) -
     beside hidden ones, and else transparent. `hidden` is an (H, W) mask of `shape` as bytes."""
     mask = np.frombuffer(hidden, np.bool_).reshape(shape)
     large = np.kron(np.pad(mask, 1, constant_values=True), np.ones((_PARTS, _PARTS)))
-    blurred = large
+    blurred: NDArray[Any] = large
     for axis in (0, 1):
-        blurred = sum(np.roll(blurred, shift, axis) for shift in range(-2, 3)) / 5
+        blurred = np.mean([np.roll(blurred, shift, axis) for shift in range(-2, 3)], axis=0)
     opacity = np.where(large, 0, np.minimum(1, 2 * blurred))[_PARTS:-_PARTS, _PARTS:-_PARTS]
     small = pygame.Surface(opacity.shape[::-1], pygame.SRCALPHA)
     small.fill(color)

@@ -219,16 +219,21 @@ class CardsScreen(SearchField):
         self._scroll = max(0, min(self._scroll, height + gap - inner.h))
         self.draw_cards(painter)
         if not self._cards:
-            text = "There is nothing here yet."
-            if self.query:
-                text = f"Nothing fits {self.query!r}. Type a name, a word or the path of a file."
-                keys = self.app.bindings.describe_keys(("play", "view"))
-                found = [f"{key}: {does}" for key, does in keys if self.query.lower() in does]
-                text += f" In a level, {', '.join(found)}." * bool(found)
-            painter.draw_lines(inner.inflate(-2 * line, -2 * line), text, "muted")
+            rest = inner.inflate(-2 * line, -2 * line)
+            painter.draw_lines(rest, self.describe_no_card(), "muted")
         groove = Rect(painter.area.right - line // 3, inner.y, line // 4, inner.h)
         painter.draw_scrollbar(groove, self._scroll, max(0, inner.h), height)
         self.draw_footer(painter, footer)
+
+    def describe_no_card(self) -> str:
+        """Return why there is no card, with the keys in a level whose description has the search
+        text."""
+        if not self.query:
+            return "There is nothing here yet."
+        keys = self.app.bindings.describe_keys(("play", "view"))
+        found = [f"{key}: {does}" for key, does in keys if self.query.lower() in does]
+        text = f"Nothing fits {self.query!r}. Type a name, a word or the path of a file."
+        return text + f" In a level, {', '.join(found)}." * bool(found)
 
     def draw_footer(self, painter: Painter, rect: Rect) -> None:
         """Draw hints on keys into `rect`, as many as fit; the last one, on leaving, always."""

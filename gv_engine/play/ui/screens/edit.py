@@ -428,7 +428,8 @@ class EditScreen(Screen):
         Raises:
             GVEngineError: the level has errors.
         """
-        self.app.push(PlaytestScreen(self.app, self._start_session()))
+        fewest = self._check_state.steps
+        self.app.push(PlaytestScreen(self.app, self._start_session(), fewest))
 
     def _start_session(self) -> Session:
         if self.draft.scenario is None:

@@ -10,12 +10,17 @@ from gv_engine.play.ui.screens.screen import AppContext
 
 
 class PlaytestScreen(PlayScreen):
-    """Play screen of the edited level. See `GameScreen` for the arguments."""
+    """Play screen of the edited level. See `GameScreen` for the other arguments.
+
+    Args:
+        fewest: fewest steps to win the level, its par unless it names one; None if unknown.
+    """
 
     has_opponents = False
 
-    def __init__(self, app: AppContext, game: Session) -> None:
+    def __init__(self, app: AppContext, game: Session, fewest: int | None = None) -> None:
         super().__init__(app, game)
+        self._fewest = fewest
         self.extra_groups = ("trial", *self.extra_groups)
 
     def run_command(self, name: str) -> None:
@@ -41,6 +46,12 @@ class PlaytestScreen(PlayScreen):
 
     def _on_files_changed(self) -> None:
         self.app.pop()
+
+    @property
+    def _result_text(self) -> str:
+        text, level = super()._result_text, self.game.pack_level
+        has_par = bool(level and level.par) or not self._fewest
+        return text if has_par else f"{text} · par {self._fewest}"
 
     def _list_end_choices(self) -> Sequence[tuple[str, str]]:
         choices = super()._list_end_choices()
