@@ -79,7 +79,7 @@ def test_somebody_new_is_led_from_level_to_level(desk: Desk):
     assert screen.stage.view == "explored"
     desk.press("V")
     assert screen.stage.view == "state"
-    assert desk.app._note == "View: the whole level"
+    assert desk.app._note == "View: the whole level. This is no first try now"
     assert desk.app.settings.view == ""
     desk.press("V")
     assert screen.stage.view == "explored"
