@@ -52,6 +52,7 @@ class ShownNumber(NamedTuple):
         share: fill level of its bar, from 0 to 1; None for a number without a bar.
         is_for_players: False if only agents and researchers see it.
         checklist: title of the list in which it is an item, ticked unless it is 0; "" for none.
+        is_text: True if `text` is a text on its own, "" for none, and no value.
     """
 
     label: str
@@ -59,6 +60,7 @@ class ShownNumber(NamedTuple):
     share: float | None = None
     is_for_players: bool = True
     checklist: str = ""
+    is_text: bool = False
 
     @property
     def is_ticked(self) -> bool:

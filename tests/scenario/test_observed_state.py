@@ -108,13 +108,14 @@ def test_people_see_them():
     session = Session(load(life, "Pot.soups"), 0)
     session.step("MOVE_FORWARD")
     assert session.frame().numbers == (
-        *(("life", "8", 8 / 9, True, ""), ("soups", "5", None, True, "")),
+        *(("life", "8", 8 / 9, True, "", False), ("soups", "5", None, True, "", False)),
     )
     assert frame_to_text(session.frame()).endswith("\nlife 8, soups 5")
 
 
 def test_players_see_more_than_agents_and_arrays_as_checklists():
-    display = ["Pot.soups", {"of": "agent.counts", "label": "Found", "show": "checklist"}]
+    soups = {"of": "Pot.soups", "texts": ["A soup", "Two soups", "Too many soups"]}
+    display = [soups, {"of": "agent.counts", "label": "Found", "show": "checklist"}]
     names: dict[str, Any] = {name: {} for name in ALONE["agents"]["components"]}
     observation = {"state": ["agent.tired"], "display": display}
     agents = {"components": {**names, "./rules.py:Bag": {"counts": {"STONE": 2}}}}
@@ -123,7 +124,7 @@ def test_players_see_more_than_agents_and_arrays_as_checklists():
     assert env.reset(seed=0)[0]["state"].tolist() == [0]
     frame = Session(scenario, 0).frame()
     assert [number.label for number in frame.numbers] == ["tired"]
-    assert frame.display[0] == ("soups", "3", None, True, "")
+    assert frame.display[0] == ("soups", "Too many soups", None, True, "", True)
     lists = group_checklists(frame.display)
     ticked = {title: [item.is_ticked for item in items] for title, items in lists.items()}
     assert ticked == {"Found": [False, True, False]}

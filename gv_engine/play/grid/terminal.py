@@ -103,7 +103,9 @@ class GridTerminalView(TerminalPicture):
         for title, items in lists.items():
             done = [item.label for item in items if item.is_ticked]
             lines.append(f"{title}: {len(done)} of {len(items)} {', '.join(done)}".strip())
-        numbers = [n for n in (*frame.numbers, *frame.display) if not n.checklist]
+        shown = (*frame.numbers, *frame.display)
+        lines += [escape_unprintable(n.text) for n in shown if n.is_text and n.text]
+        numbers = [n for n in shown if not (n.checklist or n.is_text)]
         for number in numbers:
             if number.share is not None:
                 bar = f"{number.label} {_format_bar(number.share)} {number.text}"

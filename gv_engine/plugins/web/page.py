@@ -488,6 +488,7 @@ def _describe_state(state: ObservedState | None, layout: Layout) -> list[dict[st
                 "label": number.label,
                 "bar": [low.item(), high.item()] if number.shown == "bar" else None,
                 "checklist": number.checklist,
+                "texts": number.texts,
                 "isHidden": number.shown == "hidden",
                 "isItem": number.item is not None,
                 "column": f"{number.column}.{number.field}",

@@ -1028,7 +1028,9 @@ class Player {
     for (const button of get("time").querySelectorAll("button")) button.disabled = useless[button.dataset.command] ?? false;
     get("held").hidden = item[0] <= HIDDEN;
     get("returned").hidden = !isResearch && !isScored;
-    get("numbers").replaceChildren(...all.flatMap(({ label, bar, isHidden, isItem, checklist }, k) => {
+    get("numbers").replaceChildren(...all.flatMap(({ label, bar, isHidden, isItem, checklist, texts }, k) => {
+      const text = texts[numbers[k] - 1];
+      if (texts.length) return text ? [make("b", {}, text)] : [];
       if (checklist || (!isResearch && (isHidden || (isItem && !numbers[k])))) return [];
       const parts = bar ? [make("progress", { max: bar[1] - bar[0], value: numbers[k] - bar[0] }), " "] : [];
       return [make("label", {}, `${label} `, ...parts, make("b", {}, format(numbers[k])))];

@@ -43,8 +43,16 @@ NUMBER_KEYS: KeyTable = {
         schema.enum_schema(_SHOWN),
     ),
 }
-_NUMBERS = schema.list_of(
-    schema.any_of(schema.TEXT, schema.object_schema(NUMBER_KEYS)), maxItems=_MAX
+_DISPLAY_KEYS: KeyTable = {
+    **NUMBER_KEYS,
+    "texts": Key(
+        "Texts that players read in place of the values 1, 2, 3 and so on; nothing for others.",
+        schema.list_of(schema.TEXT),
+    ),
+}
+_NUMBERS, _DISPLAYED = (
+    schema.list_of(schema.any_of(schema.TEXT, schema.object_schema(keys)), maxItems=_MAX)
+    for keys in (NUMBER_KEYS, _DISPLAY_KEYS)
 )
 OBSERVATION_KEYS: KeyTable = {
     "state": Key(
@@ -54,8 +62,8 @@ OBSERVATION_KEYS: KeyTable = {
     ),
     "display": Key(
         "Numbers that players see and the agent does not: `[{of: agent.deeds, show: checklist}]`.",
-        _NUMBERS,
-        nested=NUMBER_KEYS,
+        _DISPLAYED,
+        nested=_DISPLAY_KEYS,
     ),
 }
 
@@ -74,6 +82,7 @@ class StateNumber(NamedTuple):
         is_float: True for a floating-point number.
         shown: how players see it, one of `_SHOWN`.
         checklist: title of the list of which it is an item; "" for none.
+        texts: texts that players see in place of the values from 1 on; () to see the number.
     """
 
     name: str
@@ -87,6 +96,7 @@ class StateNumber(NamedTuple):
     is_float: bool
     shown: str
     checklist: str = ""
+    texts: tuple[str, ...] = ()
 
     @property
     def source(self) -> tuple[Any, ...]:
@@ -158,7 +168,10 @@ class ObservedState:
             is_empty = number.item is not None and not value and not number.checklist
             is_for_players = number.shown != "hidden" and not is_empty
             text = f"{value:g}"
-            shown.append(ShownNumber(number.label, text, share, is_for_players, number.checklist))
+            if number.texts:
+                text = number.texts[int(value) - 1] if 0 < value <= len(number.texts) else ""
+            about = is_for_players, number.checklist, bool(number.texts)
+            shown.append(ShownNumber(number.label, text, share, *about))
         return tuple(shown)
 
 
@@ -182,18 +195,20 @@ class StateReader:
             raise node.error("`state` is missing; it lists numbers: {state: [agent.health]}")
         sources: set[tuple[Any, ...]] = set()
         state, display = (
-            self._read_list(entries[key], sources) if key in entries else ()
-            for key in OBSERVATION_KEYS
+            self._read_list(entries[key], sources, keys) if key in entries else ()
+            for key, keys in (("state", NUMBER_KEYS), ("display", _DISPLAY_KEYS))
         )
         return state, display
 
-    def _read_list(self, node: YamlNode, sources: set[tuple[Any, ...]]) -> tuple[StateNumber, ...]:
-        """Read a YAML list of numbers, and add where worlds store them to `sources`, which has
-        those of numbers that are listed elsewhere."""
+    def _read_list(
+        self, node: YamlNode, sources: set[tuple[Any, ...]], keys: KeyTable
+    ) -> tuple[StateNumber, ...]:
+        """Read a YAML list of numbers, whose mappings may have `keys`, and add where worlds store
+        them to `sources`, which has those of numbers that are listed elsewhere."""
         numbers: list[StateNumber] = []
         for item in fields.limited_items(node, _MAX, "numbers"):
             with self._names.problems.collect():
-                for number in self._read_numbers(item):
+                for number in self._read_numbers(item, keys):
                     if number.source in sources:
                         raise item.error(f"{number.name} is listed twice")
                     sources.add(number.source)
@@ -202,12 +217,12 @@ class StateReader:
             raise node.error(f"found {len(numbers)} numbers, expected at most {_MAX}")
         return tuple(numbers)
 
-    def _read_numbers(self, node: YamlNode) -> list[StateNumber]:
+    def _read_numbers(self, node: YamlNode, keys: KeyTable) -> list[StateNumber]:
         """Return the numbers that an item of the YAML list describes, such as `agent.health`: one
         number, or all numbers of an array."""
         entries = {"of": node}
         if isinstance(node.value, dict):
-            entries = fields.read_fields(self._names.problems, node, NUMBER_KEYS)
+            entries = fields.read_fields(self._names.problems, node, keys)
             if "of" not in entries:
                 raise node.error("`of` is missing; give the number, such as agent.health")
         name = fields.text(entries["of"])
@@ -232,6 +247,7 @@ class StateReader:
             fault = f"found checklist, and {field.name} is a single number; expected an array"
             raise entries["show"].error(fault)
         given_label = fields.read_name(entries["label"]) if "label" in entries else ""
+        texts = fields.items(entries["texts"]) if "texts" in entries else ()
         numbers = []
         for item in items:
             item_name = "" if item is None else field.items[item]
@@ -242,7 +258,8 @@ class StateReader:
             source = kind, column, field.name, item
             label = label.replace("_", " ")
             bounds = low, high, is_float
-            numbers.append(StateNumber(full_name, label, *source, *bounds, shown, title))
+            about = shown, title, tuple(map(fields.text, texts))
+            numbers.append(StateNumber(full_name, label, *source, *bounds, *about))
         return numbers
 
     def _resolve_number(

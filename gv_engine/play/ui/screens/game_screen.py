@@ -413,11 +413,15 @@ class GameScreen(Screen):
         """Wrap the goal and, for players, their state vector into the rows below the title."""
         line = painter.line_height
         width = painter.area.w - line * 3 // 2
-        self._goal_lines = [text for text in wrap_text(self.goal, line, width, 4) if text]
+        shown = (*self.frame.numbers, *self.frame.display)
+        texts = [self.goal, *(number.text for number in shown if number.is_text)]
+        lines = [each for text in texts for each in wrap_text(text, line, width, 4)]
+        self._goal_lines = list(filter(None, lines))
         numbers = [
             number
-            for number in (*self.frame.numbers, *self.frame.display)
-            if number.is_for_players and not (number.checklist or self.is_research)
+            for number in shown
+            if number.is_for_players
+            and not (number.checklist or number.is_text or self.is_research)
         ]
         self._number_rows = aids.wrap_numbers(painter, numbers, width, self.stage.has_icon)
 
