@@ -107,7 +107,7 @@ class Array:
             raise ValueError(f"two of the items {', '.join(self.names)} have one name")
 
 
-MOST_ITEMS = 64
+MOST_ITEMS = 128
 """Maximum number of items of an array field."""
 
 

@@ -508,10 +508,8 @@ class RowWorld:
         in each cell; None without a component `Stack`."""
         if "stack" not in (self._row.dtype.names or ()):
             return None
-        columns, cells = self._row["stack"], self.at[: self.height, : self.width]
-        names: tuple[str, ...] = columns.dtype.names or ()
-        arrays = [columns[name][cells] for name in names if columns[name].ndim > 1]
-        return number_stacks(np.concatenate(arrays, axis=-1))
+        cells = self.at[: self.height, : self.width]
+        return number_stacks(self._row["stack"]["objects"][cells])
 
     def _get_appearances(self, cells: NDArray[Any]) -> NDArray[np.uint8]:
         """Return an array with (type, state, colour) on a new last axis, for `cells`, an array of

@@ -464,10 +464,8 @@ class ObjectWorld(Verbs, World):
         columns = self.__dict__.get("stack")
         if columns is None:
             return None
-        names = [field.name for field in fields_of(columns.cls) if field.items]
         cells = self.at[: self.height, : self.width]
-        parts = [columns.rows[e] for e in cells.ravel().tolist()]
-        stacks = np.array([[n for name in names for n in getattr(p, name)] for p in parts])
+        stacks = np.array([columns.rows[e].objects for e in cells.ravel().tolist()])
         return number_stacks(stacks.reshape(*cells.shape, -1))
 
     def _select_cells(self, cells: NDArray[Any], marked: NDArray[np.bool_] | None) -> NDArray[Any]:

@@ -19,7 +19,7 @@ STORE = (DATA / "puzzlescript" / "store.txt").read_text("utf-8")
         ("[ > Player | Box ] ->", "[ > Player | Box ]", "found no ->, expected a rule such as"),
         ("| Box ] ->", "| Bax ] ->", "found 'bax', expected an object or a name of the legend"),
         ("-> [ > Player | > Box ]", "-> [ > Player ]", "other numbers of cells on both sides"),
-        ("[ > Player | Box ] ->", "[ > | Box ] ->", "found '>' before |, expected an object"),
+        ("[ > Player | Box ] ->", "[ > | Box ] ->", "found '>' at the end of a cell, expected an"),
         (
             "[ > Player | Box ]",
             "sideways [ > Player | Box ]",

@@ -24,7 +24,7 @@ from gv_engine.world.columns import RowWorld
 from gv_engine.world.rng import generator_to_row
 from gv_engine.world.simulation import KEEP, LOOK, NEXT_STEP, Simulation, WorldIndex
 
-ARENA_SIZE = 1 << 22
+ARENA_SIZE = 1 << 24
 """Bytes of memory for the arrays of the rules of one world, in one step."""
 
 _MIN_CHUNK = 512

@@ -7,9 +7,6 @@ from typing import Annotated, Any
 
 from gv_engine.rules.component import Array, Int8, Int16, component
 
-HALF = 64
-"""Layers that the first array of a component holds; it can hold no more."""
-
 
 @component
 class TurnResult:
@@ -26,13 +23,10 @@ class TurnResult:
 
 @cache
 def _make_component(name: str, layers: int) -> type[Any]:
-    annotations = {
-        "first": Annotated[Int16, Array(min(layers, HALF))],
-        "second": Annotated[Int16, Array(max(layers - HALF, 1))],
-    }
-    text = "Object + 1, or 0, in each collision layer of a cell: the first 64 layers, the others."
+    annotations = {"objects": Annotated[Int16, Array(layers)]}
+    text = "Object + 1, or 0, in each collision layer of a cell: now, or after a restart."
     namespace = {"__annotations__": annotations, "__module__": __name__, "__doc__": text}
-    return component(type(name, (), {**namespace, "first": 0, "second": 0}))
+    return component(type(name, (), {**namespace, "objects": 0}))
 
 
 def __getattr__(name: str) -> Any:

@@ -7,16 +7,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from gv_engine.plugins.puzzlescript.drawings import draw_sprite
-from gv_engine.plugins.puzzlescript.game import PuzzleGame
-from gv_engine.plugins.puzzlescript.levels import LevelMap, read_level
+from gv_engine.plugins.puzzlescript.game import LevelMap, PuzzleGame
 from gv_engine.plugins.puzzlescript.source import Level, Sprite, is_puzzlescript, read_game_source
-from gv_engine.plugins.puzzlescript.tables import (
-    CHECKPOINT,
-    FLAGS,
-    RUNS_AT_START,
-    Program,
-    write_program,
-)
+from gv_engine.plugins.puzzlescript.tables import Command, Program, write_program
 from gv_engine.scenario.documents.foreign_files import FileFormat, SourceError
 from gv_engine.scenario.levels.level_files import PackLevel
 from gv_engine.scenario.syntax.fields import YamlNode
@@ -74,9 +67,9 @@ def make_scenario(text: str, level_name: str, has_tools: bool = False) -> dict[s
     if level_name and level_name not in names:
         raise SourceError([(0, f"no level {level_name!r}, there are 1 to {len(levels)}")])
     chosen = int(level_name or 1) - 1
-    level = read_level(game, levels[chosen])
+    level = game.read_level(levels[chosen])
     game.source.raise_if_any()
-    has_restart = bool(program.commands & CHECKPOINT) or has_tools
+    has_restart = bool(program.commands & Command.CHECKPOINT) or has_tools
     settings = game.source.settings
     actions: list[Any] = [*_MOVES]
     if "noaction" not in settings or has_tools:
@@ -85,9 +78,8 @@ def make_scenario(text: str, level_name: str, has_tools: bool = False) -> dict[s
         actions.append("NOOP")
     if has_restart:
         actions.append({"name": "RESTART", "key": "B", "says": "back to the last checkpoint"})
-    stack = f"{_PACKAGE}.components:Stack{game.num_layers}"
-    saved = f"{_PACKAGE}.components:Saved{game.num_layers}"
-    turn = {"program": _pack_program(program), "max_matches": _count_matches(program, level)}
+    components = [f"{_PACKAGE}.components:{kind}{game.num_layers}" for kind in ("Stack", "Saved")]
+    turn = {"program": _pack(program.numbers), "max_matches": _count_matches(program, level)}
     restart = "RESTART" if has_restart else "DONE"
     end = f"{_PACKAGE}.systems:won"
     states = [*_name_states(game)]
@@ -99,12 +91,7 @@ def make_scenario(text: str, level_name: str, has_tools: bool = False) -> dict[s
         "action_space": actions,
         "agents": {"number": 1, "components": ["Bodiless"]},
         "world": {"components": [f"{_PACKAGE}.components:TurnResult"]},
-        "objects": {
-            _CELL: {
-                "components": [stack, saved],
-                "states": states,
-            }
-        },
+        "objects": {_CELL: {"components": components, "states": states}},
         "sprites": {
             f"{_CELL} {state}": draw_sprite(game.source.sprites.get(name, Sprite([], [])))
             for state, name in zip(states, ["", *game.objects])
@@ -123,13 +110,15 @@ def make_scenario(text: str, level_name: str, has_tools: bool = False) -> dict[s
         "reset_function": {
             "name": f"{_PACKAGE}.systems:build_level",
             "shape": [level.height, level.width],
-            "cells": pack_numbers(level.objects),
+            "cells": _pack(level.objects),
             "layers": game.num_layers,
             "object_type": _CELL,
         },
     }
-    if program.numbers[FLAGS] & RUNS_AT_START:
+    if "run_rules_on_level_start" in settings:
         scenario["settle"] = [{"name": f"{_PACKAGE}.systems:start_level", **turn}]
+    if program.messages:
+        scenario["observation"] = {"display": [{"of": "world.message", "texts": program.messages}]}
     if len(levels) > 1:
         scenario["variants"] = {name: {} for name in names}
     return scenario
@@ -142,11 +131,11 @@ def _describe(game: PuzzleGame, level: Level) -> str:
     return f"{title}, by {author}" if author else title
 
 
-def _pack_program(program: Program) -> str:
-    """Return the numbers of a program as a text. They are padded with zeros to a power of two, so
-    that most games of similar size share one compiled program."""
-    size = 1 << max(10, (len(program.numbers) - 1).bit_length())
-    return pack_numbers(program.numbers + [0] * (size - len(program.numbers)))
+def _pack(numbers: list[int]) -> str:
+    """Return numbers as a text, padded with zeros to a power of two, so that most games and levels
+    of similar size share one compiled program."""
+    size = 1 << max(10, (len(numbers) - 1).bit_length())
+    return pack_numbers(numbers + [0] * (size - len(numbers)))
 
 
 def _count_matches(program: Program, level: LevelMap) -> int:
