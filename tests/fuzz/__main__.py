@@ -1,7 +1,8 @@
 """`make fuzz SECONDS=60`, or `python -m tests.fuzz --seconds 60 --seed 1`.
 
 `python -m tests.fuzz --hostile --cases 10000` puts hostile values into what names files, modules
-and commands, or is printed, while a sandbox records which paths are written.
+and commands, or is printed, while a sandbox records which paths are written. `--only KIND` runs one
+kind of files, such as `puzzlescript`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tests import ROOT
+from tests.fuzz.worker import SHARES
 
 _HANGS_AFTER = 120.0
 """Seconds without a word of the worker."""
@@ -29,6 +31,7 @@ class Run:
 
     Args:
         levels: how many are compiled for damaged rows; all that there are by default.
+        only: the only kind to run; "" for all.
 
     Attributes:
         ran: how many of each kind.
@@ -36,9 +39,15 @@ class Run:
     """
 
     def __init__(
-        self, seed: int, folder: Path, hostile: bool = False, levels: int = sys.maxsize
+        self,
+        seed: int,
+        folder: Path,
+        hostile: bool = False,
+        levels: int = sys.maxsize,
+        only: str = "",
     ) -> None:
-        self.seed, self.folder, self.hostile, self._levels = seed, folder, hostile, levels
+        self.seed, self.folder, self.hostile = seed, folder, hostile
+        self._levels, self._only = levels, only
         self.ran: Counter[str] = Counter()
         self.failures: dict[tuple[str, str], dict[str, Any]] = {}
         self.slowest: dict[str, float] = {}
@@ -55,7 +64,7 @@ class Run:
         folder = self.folder / "work"
         folder.mkdir(exist_ok=True)
         numbers = self.seed, self._next, until, count, self._levels
-        words = [str(folder), *map(str, numbers), *["hostile"] * self.hostile]
+        words = [str(folder), *map(str, numbers), self._only, *["hostile"] * self.hostile]
         with subprocess.Popen(
             [sys.executable, "-m", "tests.fuzz.worker", *words],
             cwd=ROOT,
@@ -116,9 +125,11 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=sys.maxsize)
     parser.add_argument("--hostile", action="store_true", help="hostile values in place of damage")
     parser.add_argument("--seed", type=int, help="by default another one each time")
+    parser.add_argument("--only", choices=[*SHARES], default="", help="one kind of files")
     options = parser.parse_args()
     seed = time.time_ns() % 10**6 if options.seed is None else options.seed
-    run = Run(seed, Path(tempfile.mkdtemp(prefix="gv-fuzz-")), options.hostile)
+    folder = Path(tempfile.mkdtemp(prefix="gv-fuzz-"))
+    run = Run(seed, folder, options.hostile, only=options.only)
     print(f"seed {seed}")
     seconds = options.seconds or (60 if options.cases == sys.maxsize else 10**6)
     run.go(seconds, options.cases)

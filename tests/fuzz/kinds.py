@@ -43,9 +43,10 @@ from gv_engine.play.ui.settings import Settings
 from gv_engine.rules.errors import GVEngineError, RuleError, ScenarioError
 from gv_engine.scenario.documents.loading import load_scenario, make_reference
 from gv_engine.scenario.domains import get_plugin
+from gv_engine.scenario.library import GALLERY
 from gv_engine.scenario.storage.resources import SCENARIOS
 from gv_engine.world.simulation import DISABLED, KEEP, NEXT_STEP
-from tests import ROOT
+from tests import DATA, ROOT
 from tests.fuzz.mutations import NUMBERS, TEXTS, Trees, as_json, damaged, edited
 from tests.learning.drawn import drawn
 
@@ -142,6 +143,38 @@ def play(env: gymnasium.Env[Any, Any], steps: int = 2) -> None:
         _, _, terminated, truncated, info = env.step(int(mask.argmax()))
         if terminated or truncated:
             return
+
+
+# ---- PuzzleScript --------------------------------------------------------------------------------
+
+
+class Sources:
+    """Sources of PuzzleScript games: our own, and lines of one in another."""
+
+    def __init__(self) -> None:
+        files = [*sorted((DATA / "puzzlescript").glob("*.txt")), *sorted(GALLERY.glob("*.txt"))]
+        self._texts = [file.read_text("utf-8") for file in files]
+        lines = [line for text in self._texts for line in text.splitlines()]
+        self._words = [*{*lines}, "random", "rigid [ > Player ] -> [ > Player ]", "+ [] -> []"]
+
+    def make(self, rng: Random) -> Case:
+        text, how = rng.choice(self._texts), rng.random()
+        if how < 0.4:
+            text = edited(rng, text)
+        elif how < 0.8:
+            lines = text.splitlines()
+            for _ in range(rng.choice((1, 1, 2, 4))):
+                at = rng.randrange(len(lines))
+                lines[at : at + rng.randrange(2)] = [rng.choice(self._words)]
+            text = "\n".join(lines)
+        raw = text.encode("utf-8", "replace")
+        return {"level.txt": raw if how < 0.8 else damaged(rng, raw)}
+
+    @staticmethod
+    def run(folder: Path) -> None:
+        scenario: Any = load_scenario(folder / "level.txt")
+        if scenario.layout.capacity <= _LARGEST_PLAYED:
+            play(get_plugin(scenario).make_env(scenario, world="object"))
 
 
 # ---- packs ---------------------------------------------------------------------------------------
@@ -602,7 +635,7 @@ def kinds(folder: Path, levels: int) -> dict[str, Kind]:
     """
     scenarios, replays, rollouts = Scenarios(), Replays(), Rollouts(folder)
     saved, learned = Snapshots(folder), Policies(folder)
-    chosen, actions, packs = Preferences(), Actions(), Packs()
+    chosen, actions, packs, sources = Preferences(), Actions(), Packs(), Sources()
     rows = Rows(levels)
     grids = ScenarioError, RuleError, GVEngineError
     of_torch: dict[str, Kind] = {}
@@ -614,6 +647,7 @@ def kinds(folder: Path, levels: int) -> dict[str, Kind]:
     return {
         **of_torch,
         "scenarios": Kind(scenarios.make, "level.yaml", scenarios.run, grids),
+        "puzzlescript": Kind(sources.make, "level.txt", sources.run, grids),
         "packs": Kind(packs.make, "level.yaml", scenarios.run, grids),
         "replays": Kind(replays.make, "a.gvreplay", replays.run, (ReplayError, OSError)),
         "snapshots": Kind(saved.make, "a.npz", saved.run, (SnapshotError, ScenarioError)),

@@ -25,9 +25,10 @@ _COMPILER = 200 * 2**20
 """Bytes beside these where the compiler is imported, as for damaged rows."""
 _LONGEST_MESSAGE = 5000
 _SHRINK_FOR = 30.0
-_SHARES = {
+SHARES = {
     "scenarios": 4, "packs": 1, "replays": 1, "snapshots": 1, "rows": 1,
     "rollouts": 1, "policies": 1, "settings": 1, "actions": 1, "checkpoints": 1,
+    "puzzlescript": 1,
 }  # fmt: skip
 """How often a kind has its turn, if what it needs is installed."""
 
@@ -46,12 +47,14 @@ def main(
     until: float,
     count: int,
     levels: int,
+    only: str = "",
     hostile: bool = False,
 ) -> None:
     """Run cases until there is no time left, or so many; tell of each kind on stdout.
 
     Args:
         levels: how many are compiled for damaged rows.
+        only: the only kind to run; "" for all.
         hostile: values that do harm where they are believed, in place of damage.
     """
     warnings.simplefilter("ignore")
@@ -66,7 +69,8 @@ def main(
         turns = [*known]
     else:
         known = kinds(folder, levels)
-        turns = [name for name, share in _SHARES.items() if name in known for _ in range(share)]
+        turns = [name for name, share in SHARES.items() if name in known for _ in range(share)]
+    turns = [name for name in turns if only in ("", name)]
     at_first = _peak() if hostile or "torch" in sys.modules else 0
     for index in range(first, first + count):
         if time.time() > until:
@@ -187,6 +191,6 @@ def _tell(**what: Any) -> None:
 
 
 if __name__ == "__main__":
-    place, begun, start, end, most, few, *more = sys.argv[1:]
+    place, begun, start, end, most, few, only, *more = sys.argv[1:]
     numbers = int(begun), int(start), float(end), int(most), int(few)
-    main(Path(place), *numbers, more == ["hostile"])
+    main(Path(place), *numbers, only, more == ["hostile"])

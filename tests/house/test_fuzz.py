@@ -30,7 +30,7 @@ def here(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("turns", [10, 50])
 def test_some_cases(tmp_path: Path, turns: int):
     fuzz = Run(7, tmp_path, levels=1)
-    fuzz.go(seconds=300, count=(12 + bool(find_spec("torch"))) * turns)
+    fuzz.go(seconds=300, count=(13 + bool(find_spec("torch"))) * turns)
     assert not fuzz.failures, fuzz.report()
     assert fuzz.ran["scenarios"] == 4 * turns
     assert min(fuzz.ran.values()) == turns
