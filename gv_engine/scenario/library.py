@@ -324,7 +324,7 @@ def list_multi_agent_grids() -> RefsByName:
 
 
 def _list_folder(folder: Path) -> dict[str, ScenarioRef]:
-    files = {path.stem: path for path in folder.glob("*.yaml")}
+    files = {path.stem: path for suffix in ("yaml", "txt") for path in folder.glob(f"*.{suffix}")}
     folders = {path.parent.name: path for path in folder.glob(f"*/{FOLDER_FILE}")}
     return list_scenarios(files | folders)
 
