@@ -18,7 +18,10 @@ UNMET_DEPENDENCIES = ("gym-gridverse",)
 """Peers with dependencies that no longer install; the packages that they need follow them in the
 list."""
 
-INSTEAD: dict[str, str] = {}
+INSTEAD = {
+    "minigrid-babyai-text": "git+https://github.com/BartekCupial/Minigrid@"
+    "cf73dd148e51276bd675a37e3bfb0bf2b42329b2"
+}
 """Sources to install instead of a package, such as a path, by package name."""
 
 

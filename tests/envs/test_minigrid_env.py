@@ -320,6 +320,8 @@ def test_descriptions_are_sentences_about_the_view():
     for action in (2, 3):
         info = env.step(action)[-1]
     assert info["descriptions"][0] == "You carry a red key"
+    env.step(2)
+    assert env.reset(seed=11)[-1]["descriptions"] == env.descriptions  # of the new level
 
 
 def test_rooms_and_cells_of_the_view():

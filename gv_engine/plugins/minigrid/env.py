@@ -643,6 +643,7 @@ class MiniGridEnv(GridEnv):
         """Start a new episode with a new random level, as `GridEnv.reset` does; `options` are
         ignored."""
         self._sync_rng()
+        self._clear_cache()  # the descriptions of the new level are read before `reset` returns
         self._objects, self._instructions = {}, None
         self._is_rng_shared = True  # the seeded RNG is not in the row yet
         results = super().reset(seed=seed)
