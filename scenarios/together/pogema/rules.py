@@ -231,7 +231,11 @@ def find_misfit(number: int, lifelong: bool, cells: Table, starts: Table, agents
     if not 0 <= number <= len(starts):
         return f"found number {number}, allowed are 1 to {len(starts)}, and 0 for any"
     if max(cells.shape[1:]) > _MAX_SIDE:
-        return f"found a map of {cells.shape[1]}x{cells.shape[2]} cells, at most {_MAX_SIDE} a side"
+        size = f"{cells.shape[1]}x{cells.shape[2]}"
+        return (
+            f"found a map of {size} cells, at most {_MAX_SIDE} a side: agents observe how far "
+            f"their targets are, up to {_MAX_SIDE - 1} cells; cut the map into pieces"
+        )
     for k in [number - 1] if number else range(len(starts)):
         num_starts = int((starts[k, :, 0] >= 0).sum())
         if 0 < num_starts < agents:
