@@ -21,7 +21,9 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 # libraries of the extras, none of which the site needs
 autodoc_mock_imports = [
+    "openenv",
     "pettingzoo",
+    "pydantic",
     "pufferlib",
     "sb3_contrib",
     "stable_baselines3",
@@ -29,6 +31,8 @@ autodoc_mock_imports = [
     "tianshou",
     "torch",
     "torchrl",
+    "uvicorn",
+    "verifiers",
 ]
 include_patterns = ["*.md", "docs/*.md", "docs/api/*.md", "examples/*.md"]
 exclude_patterns = [".*", "gv_engine", "site", "tests"]
