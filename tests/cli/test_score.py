@@ -57,6 +57,22 @@ def test_a_function_gets_a_row_beside_the_solver(tmp_path: Path, capsys: Any):
     assert stay == ["2", "0%", "0.00", "64.0", "–"]
 
 
+def test_a_player_that_failed_goes_on(tmp_path: Path, capsys: Any):
+    failing = 'def fails(state):\n    return {2: "turn left"}[state["max_steps"] // 32]\n'
+    (tmp_path / "model.py").write_text(PLAYER + failing)
+    file, model = tmp_path / "scores.jsonl", f"{tmp_path / 'model.py'}:fails"
+    levels = *LEVELS, "--scenario", "BabyAI-GoToObjS6-v1"
+    assert main(["score", str(file), model, *levels]) == 2
+    assert "KeyError: 1" in capsys.readouterr().err
+    kept = json.loads(file.read_text("utf-8"))["levels"]
+    assert [*kept] == ["BabyAI-GoToObj-v0 0", "BabyAI-GoToObj-v0 1"]
+    file.write_text(file.read_text("utf-8").replace('"answers": 64', '"answers": 5'))
+    assert main(["score", str(file), model, *LEVELS, "--resume"]) == 0
+    assert "5.0" in capsys.readouterr().out  # not played again
+    assert main(["score", str(file), model, *LEVELS]) == 0
+    assert "64.0" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -12,7 +12,8 @@ text, such as `go forward`.
 
 Answers are the actions that a player was asked for, also refused ones; a game ends after its step
 limit of answers. Efficiency is moves / par over solved levels; par are the moves of `solver` in
-FILE. FILE keeps one line for each player; without PLAYER, its table is printed.
+FILE. FILE keeps one line for each player, written after each level; without PLAYER, its table is
+printed.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ def add_options(parser: cli.CommandParser) -> None:
     scenario_text = f"scenario to play (repeatable; default: {', '.join(DEFAULT_SCENARIOS)})"
     parser.add_option("--scenario NAME", str, scenario_text, dest="scenarios", action="append")
     parser.add_option("--seeds N", cli.parse_positive, "play the seeds 0 to N - 1", 10)
+    text = "play only the levels that the players lack in FILE"
+    parser.add_argument("--resume", action="store_true", help=text)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -70,19 +73,26 @@ def run(options: argparse.Namespace) -> int:
     for player in options.players:
         play = _make_player(player)
         with cli.progress(player, len(levels)) as advance:
-            results[player] = {}
+            if not options.resume:
+                results[player] = {}
+            played = results.setdefault(player, {})
             for scenario, seed in levels:
-                results[player][f"{scenario} {seed}"] = play(scenario, seed)
+                if (level := f"{scenario} {seed}") not in played:
+                    played[level] = play(scenario, seed)
+                    _write(options.file, results)
                 advance()
-        lines = [json.dumps({"player": name, "levels": each}) for name, each in results.items()]
-        with atomic_write(options.file) as draft:
-            draft.write_text("\n".join(lines) + "\n", "utf-8")
     columns = "player", "levels>", "solved>", "return>", "answers>", "moves / par>"
     cli.print_table(columns, _make_rows(results))
     return 0
 
 
 ScoredLevel = dict[str, Any]
+
+
+def _write(file: Path, results: dict[str, dict[str, ScoredLevel]]) -> None:
+    lines = (json.dumps({"player": name, "levels": each}) for name, each in results.items())
+    with atomic_write(file) as draft:
+        draft.write_text("\n".join(lines) + "\n", "utf-8")
 
 
 def _make_player(name: str) -> Callable[[str, int], ScoredLevel]:
