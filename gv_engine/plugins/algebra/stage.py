@@ -608,8 +608,7 @@ class TreeStage(Stage):
         draw_text_line(surface, title, "Moves", line, theme.muted)
         rows: list[tuple[str, str, str]] = []  # code of the rule, text, colour
         for entry in history[max(0, len(history) - num_rows) :]:
-            width = rect.w - code_width * bool(entry.rule)
-            first, *continued = wrap_text(entry.text, line, width)
+            first, *continued = wrap_text(entry.text, line, rect.w - code_width)
             color = theme.text if entry is history[-1] else theme.muted
             rows.append((codes.get(entry.rule, ""), first, color))
             rows += [("", text, color) for text in continued]
