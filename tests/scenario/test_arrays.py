@@ -43,8 +43,8 @@ def test_each_component_has_its_own_numbers():
     [
         ("Annotated[Int16, Array(3)]", "(1, 2, 3)", "'counts' has the default (1, 2, 3), exp"),
         ("Annotated[EntityId, Array(3)]", "0", "the array 'counts' can hold numbers only"),
-        ("Annotated[Int16, Array(0)]", "0", "found 0 items, expected 1 to 64"),
-        ("Annotated[Int16, Array(65)]", "0", "found 65 items, expected 1 to 64"),
+        ("Annotated[Int16, Array(0)]", "0", "found 0 items, expected 1 to 128"),
+        ("Annotated[Int16, Array(129)]", "0", "found 129 items, expected 1 to 128"),
         ("Annotated[Int16, Array(['a', 'a'])]", "0", "two of the items a, a have one name"),
         ("Annotated[Int16, Array(Odd)]", "0", "the values of Odd do not count from 0"),
         ("Annotated[Int8, Array(2), Bounds(0, 5)]", "7", "the default 7, which is not from 0 to 5"),

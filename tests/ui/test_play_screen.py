@@ -398,6 +398,7 @@ def test_the_label_of_a_cell_goes_with_the_mouse_and_when_keys_are_used(desk: De
     desk.press("I")
     assert screen._layout
     plain = desk.look()
+    at = vars(screen.stage)["_places"]["state"].rect.center
     desk.point(at)
     assert is_labelled()
     desk.point(screen._layout.side.center)
