@@ -347,6 +347,8 @@ def _emit_for_loop(body: Body, node: ast.For, items: Iterated) -> None:
 
 def _unroll(body: Body, node: ast.For, items: tuple[Any, ...]) -> None:
     """Emit the body of a `for` loop once for each of `items`, without a loop at run time."""
+    if not items and not node.orelse:
+        return
     nodes = [node.target, *node.body]
     variables.flag_unset(body, [*nodes, *node.orelse])
     loop, is_else_reached = Loop("", body.emit.new_block()), True
