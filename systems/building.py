@@ -33,6 +33,14 @@ def remove_objects(w: World) -> None:
             for e in (w.at[y, x], w.ground[y, x]):
                 if not w.is_terrain(e):
                     w.remove(e)
+            if w.between:
+                remove_between(w, y, x)
+
+
+def remove_between(w: World, y: int, x: int) -> None:
+    """Remove the objects of cell (y, x) on the layers between."""
+    for cells in w.between:
+        w.remove(cells[y, x])
 
 
 def wall_line(size: int, count: int, number: int) -> int:

@@ -28,7 +28,7 @@ from systems.building import (
     reachable_cells,
     set_random_target,
 )
-from systems.queries import blocks_movement, can_enter, is_at, neighbours
+from systems.queries import blocks_movement, can_enter, is_at, neighbours, top_of
 
 ANY = len(ORIENTATIONS)
 """Facing of an agent with a random orientation."""
@@ -267,8 +267,18 @@ def is_beside_any(w: World, y: int, x: int, types: Table) -> bool:
         has_agent = w.agent_at(near_y, near_x) != NOTHING
         if (has_agent and THE_AGENT in types) or w.kind.value[w.at[near_y, near_x]] in types:
             return True
+        if w.between and is_any_between(w, near_y, near_x, types):
+            return True
         below = w.ground[near_y, near_x]
         if below != NOTHING and w.kind.value[below] in types:
+            return True
+    return False
+
+
+def is_any_between(w: World, y: int, x: int, types: Table) -> bool:
+    """Return True if cell (y, x) has an object of one of `types` on a layer between."""
+    for cells in w.between:
+        if w.kind.value[cells[y, x]] in types:
             return True
     return False
 
@@ -312,6 +322,8 @@ def find_free_cells(
     count = 0
     for y in range(w.height):
         for x in range(w.width):
+            if w.between and top_of(w, y, x) != NOTHING:
+                continue
             below = w.ground[y, x]
             if w.at[y, x] != NOTHING or (below != NOTHING and not w.is_terrain(below)):
                 continue
@@ -402,6 +414,14 @@ def can_pass(w: World, entity: int, passable: Table) -> bool:
     return entity == NOTHING or not blocks_movement(w, entity) or w.kind.value[entity] in passable
 
 
+def can_pass_between(w: World, y: int, x: int, passable: Table) -> bool:
+    """Return True if `can_pass` is true for the objects of a cell on all layers between."""
+    for cells in w.between:
+        if not can_pass(w, cells[y, x], passable):
+            return False
+    return True
+
+
 def is_type_at(w: World, y: int, x: int, kind: int) -> bool:
     """Return True if an object of a type, or the agent for THE_AGENT, is in a cell."""
     if kind == THE_AGENT:
@@ -453,6 +473,8 @@ def find_reached_cells(w: World, start_type: int, passable: Table) -> NDArray[np
             if w.inside(y, x) and not is_reached[y, x]:
                 # a blocking cell is reached, but not the cells behind it
                 is_reached[y, x] = 1
+                if w.between and not can_pass_between(w, y, x, passable):
+                    continue
                 if can_pass(w, w.at[y, x], passable) and can_pass(w, w.ground[y, x], passable):
                     queue[queue_length] = y * width + x
                     queue_length += 1

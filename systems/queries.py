@@ -39,7 +39,7 @@ def is_assisted(w: World, agent: int, action: int) -> bool:
 def here(w: World, agent: int) -> int:
     """Return the object in the agent's cell, else the ground object there, else NOTHING."""
     y, x = w.position.y[agent], w.position.x[agent]
-    thing = w.at[y, x]
+    thing = top_of(w, y, x) if w.between else w.at[y, x]
     return thing if thing != NOTHING else w.ground[y, x]
 
 
@@ -55,6 +55,9 @@ def object_with_at(w: World, y: int, x: int, columns: Columns) -> int:
     thing, below = w.at[y, x], w.ground[y, x]
     if columns.has[thing]:
         return thing
+    for cells in w.between:
+        if columns.has[cells[y, x]]:
+            return cells[y, x]
     return below if below != NOTHING and columns.has[below] else NOTHING
 
 
@@ -71,8 +74,18 @@ def neighbours(y: int, x: int) -> tuple[tuple[int, int], ...]:
 
 def ahead(w: World, agent: int) -> int:
     """Return the object in front of the agent, or NOTHING if there is none or the cell is off the
-    grid."""
+    grid. Objects of the ground layer do not count."""
+    if w.between:
+        return top_of(w, *towards(w, agent, FORWARD))
     return w.at[beside(w.position.y[agent], w.position.x[agent], w.agent.facing[agent])]
+
+
+def top_of(w: World, y: int, x: int) -> int:
+    """Return the topmost object in a cell that does not lie on the ground, or NOTHING."""
+    thing = w.at[y, x]
+    for cells in w.between:
+        thing = thing if thing != NOTHING else cells[y, x]
+    return thing
 
 
 def towards(w: World, agent: int, direction: int) -> tuple[int, int]:
@@ -124,6 +137,9 @@ def can_enter(w: World, y: int, x: int) -> bool:
     """
     if not w.inside(y, x) or blocks_movement(w, w.at[y, x]):
         return False
+    for cells in w.between:
+        if blocks_movement(w, cells[y, x]):
+            return False
     below = w.ground[y, x]
     return below == NOTHING or not blocks_movement(w, below)
 
@@ -138,6 +154,12 @@ def has_room(w: World, y: int, x: int) -> bool:
     """Return True if an object can be moved into a cell: the cell has no object, no blocking ground
     object and no agent."""
     return is_free(w, y, x) and can_enter(w, y, x) and w.agent_at(y, x) == NOTHING
+
+
+def has_layer_for(w: World, e: int, y: int, x: int, replaced: int = NOTHING) -> bool:
+    """Return True if a cell has no object on the layer of object `e`, or no other one than
+    `replaced`."""
+    return w.on_layer_of(w.kind.value[e], y, x) in (NOTHING, replaced)
 
 
 def is_at(w: World, y: int, x: int, object_type: int) -> bool:

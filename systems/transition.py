@@ -27,6 +27,7 @@ from systems.queries import (
     any_on_grid,
     beside,
     can_enter,
+    has_layer_for,
     has_room,
     here_with,
     is_at,
@@ -34,6 +35,7 @@ from systems.queries import (
     neighbours,
     same_color,
     stands_on,
+    top_of,
     towards,
 )
 
@@ -95,7 +97,9 @@ def can_pick_or_drop(
     y, x = towards(w, agent, FORWARD)
     if not w.inside(y, x):
         return False
-    thing = w.at[y, x]
+    thing = top_of(w, y, x) if w.between else w.at[y, x]
+    if w.between and not has_layer_for(w, w.agent.holding[agent], y, x, thing):
+        return False
     if thing == NOTHING:
         return w.agent.holding[agent] != NOTHING and w.agent_at(y, x) == NOTHING
     return w.portable.has[thing]
@@ -105,7 +109,7 @@ def can_pick_or_drop(
 def pickndrop(w: World, agent: int, on_action: Action = Action.PICK_N_DROP) -> None:
     """Pick up the object ahead, drop the object in hand, or swap the two."""
     y, x = towards(w, agent, FORWARD)
-    thing = w.at[y, x]
+    thing = top_of(w, y, x) if w.between else w.at[y, x]
     held = w.agent.holding[agent]
     w.lift(thing)
     if held != NOTHING:
@@ -131,6 +135,8 @@ def can_drop(w: World, agent: int, action: int, on_action: Action = Action.DROP)
     if action != on_action or w.agent.holding[agent] == NOTHING:
         return False
     y, x = towards(w, agent, FORWARD)
+    if w.between and not has_layer_for(w, w.agent.holding[agent], y, x):
+        return False
     return is_free(w, y, x) and w.agent_at(y, x) == NOTHING
 
 
@@ -283,7 +289,7 @@ def hold_down(w: World, object_type: int) -> None:
             y, x = w.position.y[thing], w.position.x[thing]
             is_pressed = w.agent_at(y, x) != NOTHING
             if w.on_ground(object_type):
-                is_pressed |= w.at[y, x] != NOTHING
+                is_pressed |= (top_of(w, y, x) if w.between else w.at[y, x]) != NOTHING
             w.set_state(thing, PRESSED if is_pressed else RELEASED)
 
 

@@ -57,12 +57,23 @@ def update_look(w: WorldRow, e: int) -> None:
     entity has changed."""
     y, x = w.position.y[e], w.position.x[e]
     is_inside = w.inside(y, x)
+    if w.between and is_inside and is_between(w, e, y, x):
+        w.at[y, x] = w.at[y, x]
+        return
     if is_inside and w.at[y, x] == e:
         w.at[y, x] = e
     elif "ground" in w.layout.layers and is_inside and w.ground[y, x] == e != NOTHING:
         w.ground[y, x] = e
     elif e != NOTHING and e != AGENT:  # held, or with no valid position
         w.update_looks_of(e)
+
+
+def is_between(w: WorldRow, e: int, y: int, x: int) -> bool:
+    """Return True if entity `e` is in cell (y, x) on a layer between; False for NOTHING."""
+    for cells in w.between:
+        if cells[y, x] == e != NOTHING:
+            return True
+    return False
 
 
 def update_looks_of(w: WorldRow, e: int) -> None:
@@ -72,6 +83,8 @@ def update_looks_of(w: WorldRow, e: int) -> None:
         for x in range(w.width):
             if w.at[y, x] == e:
                 w.at[y, x] = e
+            if w.between and is_between(w, e, y, x):
+                w.at[y, x] = w.at[y, x]
             if "ground" in w.layout.layers and w.ground[y, x] == e:
                 w.ground[y, x] = e
 
@@ -87,7 +100,7 @@ def update_looks(w: WorldRow) -> None:
         for x in range(w.layout.width + 1):
             if "ground" in w.layout.layers:
                 w.ground[y, x] = w.ground[y, x]
-            if not w.layout.is_large or w.at[y, x] != NOTHING:
+            if not w.layout.is_large or w.between or w.at[y, x] != NOTHING:
                 w.at[y, x] = w.at[y, x]
 
 
@@ -109,6 +122,9 @@ def write_at(w: WorldRow, cell: int, e: int) -> None:
     if w.layout.is_large and at[cell] != NOTHING:
         w.unlist(cell, looks[cell] & 255)
     at[cell] = e
+    if w.layout.between:
+        update_look_of_stack(w, cell)
+        return
     if "ground" in w.layout.layers:
         update_look_of_layers(w, cell)
         return
@@ -132,7 +148,43 @@ def write_ground(w: WorldRow, cell: int, e: int) -> None:
     ground[cell] = e
     if is_kept:
         w.beneath.ravel()[cell] = w.look_of(e)
-    update_look_of_layers(w, cell)
+    if w.layout.between:
+        update_look_of_stack(w, cell)
+    else:
+        update_look_of_layers(w, cell)
+
+
+def make_between_writer(column: str) -> Callable[[Any, int, Any], None]:
+    """Return a function `(w, cell, e)` that puts entity `e` into the cell with index `cell`, on the
+    layer between with this column, and updates the fields derived from it."""
+
+    def write(w: WorldRow, cell: int, e: int) -> None:
+        if w.is_checked:
+            require_entity(w, e)
+        cells = without_writer(w[column]).ravel()
+        if w.layout.is_large and cells[cell] != NOTHING:
+            # of an earlier type, a cell stays listed in vain
+            w.unlist(cell, w.kind.value[cells[cell]] & 255)
+        cells[cell] = e
+        update_look_of_stack(w, cell)
+
+    return write
+
+
+def update_look_of_stack(w: WorldRow, cell: int) -> None:
+    """Update the appearance of the cell with index `cell`, in worlds with layers between: the
+    topmost object is shown, and the cell is opaque if one of them is."""
+    look, is_blocked = FLOOR, False
+    for name in reversed(w.layout.layers):
+        e = without_writer(w[name]).ravel()[cell]
+        if e != NOTHING:
+            look = w.look_of(e) | look & OPAQUE
+            is_blocked |= w.blocks_movement(e) != 0
+            if w.layout.is_large:
+                w.enlist(cell, look & 255)
+    w.looks.ravel()[cell] = look
+    if w.layout.is_large:
+        w.block(cell, is_blocked)
 
 
 def update_look_of_layers(w: WorldRow, cell: int) -> None:
@@ -246,11 +298,19 @@ def clear_listed_cells(w: WorldRow, lifts_entities: bool) -> None:
                         w.beneath.ravel()[cell] = FLOOR
                     if has_ground and lifts_entities:
                         without_writer(w.ground).ravel()[cell] = NOTHING
+                    if w.between and lifts_entities:
+                        lift_between(w, cell)
                 w.listed[k, i] = np.uint64(0)
             w.filled[k, j] = np.uint64(0)
     for i in range(len(w.blocked)):
         w.blocked[i] = np.uint64(0)
     w.ways_from = np.uint64(0)
+
+
+def lift_between(w: WorldRow, cell: int) -> None:
+    """Remove the entities on the layers between from the cell with index `cell`."""
+    for cells in w.between:
+        without_writer(cells).ravel()[cell] = NOTHING
 
 
 def find_changed_types(w: WorldRow) -> None:
@@ -318,6 +378,11 @@ def collect_in_cell(w: WorldRow, columns: Any, y: int, x: int, found: Any, count
     if below != NOTHING and columns.has[below]:
         found[count] = below
         count += 1
+    for cells in reversed(w.between):
+        e = cells[y, x]
+        if e != NOTHING and columns.has[e]:
+            found[count] = e
+            count += 1
     if columns.has[above]:
         found[count] = above
         count += 1

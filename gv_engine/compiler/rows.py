@@ -20,6 +20,7 @@ from gv_engine.compiler import rng
 from gv_engine.compiler.cells import (
     CELL_METHODS,
     WorldRow,
+    make_between_writer,
     make_column_writer,
     make_presence_writer,
     write_at,
@@ -35,7 +36,7 @@ from gv_engine.compiler.field_values import (
 from gv_engine.compiler.language import arithmetic, calls, expressions
 from gv_engine.compiler.language.body import LIBRARY, Body
 from gv_engine.compiler.language.intrinsics import copy_constant, zero_bytes
-from gv_engine.compiler.language.values import Kind, RecordType, Scalar
+from gv_engine.compiler.language.values import FieldNames, Kind, RecordType, Scalar
 from gv_engine.rules.component import AGENT, NOTHING, column_name, fields_of
 from gv_engine.rules.errors import CapacityError, OutOfBoundsError
 from gv_engine.rules.geometry import count_bits, flat_view
@@ -82,6 +83,7 @@ class Tables:
                 self.state_columns[object_type.index] = column_index
         self.successor_types = np.array(layout.successor_types)
         self.is_ground_type = np.array(layout.is_ground_type)
+        self.between_numbers = np.array(layout.between_numbers)
         self.has_ground_types = any(layout.is_ground_type)
         self.terrain = range(layout.first_object - len(layout.terrain), layout.first_object)
         self.start = RecordType(layout.dtype).fields["at"][1]
@@ -260,6 +262,12 @@ def on_ground(w: WorldRow, kind: int) -> Any:
     if not w.tables.has_ground_types:
         return False
     return w.tables.is_ground_type[kind] if 0 <= kind < w.tables.empty_prefab else False
+
+
+def between_number(w: WorldRow, kind: int) -> Any:
+    if not w.layout.between:
+        return -1
+    return w.tables.between_numbers[kind] if 0 <= kind < w.tables.empty_prefab else -1
 
 
 def num_states(w: WorldRow, kind: int) -> Any:
@@ -448,7 +456,7 @@ WORLD_METHODS: dict[str, Callable[..., Any]] = {
     for method in (
         *(fail, spawn, run_out, remove_entity, become_nothing, terrain_of, is_terrain, on_ground),
         *(num_states, left_by, state_of, set_state, add, take, agents, agent_at, is_taken),
-        *(stand, forget, rng_state, set_rng_state),
+        *(between_number, stand, forget, rng_state, set_rng_state),
     )
 } | CELL_METHODS
 """Methods of worlds, in place of those of `World` or besides them."""
@@ -547,8 +555,10 @@ def make_row_type(layout: Layout, is_checked: bool = True) -> RecordType:
         **{**VERBS, **WORLD_METHODS},
         **{"layout": layout, "tables": Tables(layout), "world": layout.world_entity},
         "is_checked": is_checked,
+        "between": FieldNames(layout.between_columns),
     }
     writers: dict[str, Any] = {"at": write_at}
+    writers |= {name: make_between_writer(name) for name in layout.between_columns}
     if "ground" in layout.layers:
         writers["ground"] = write_ground
     else:

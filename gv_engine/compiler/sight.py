@@ -110,7 +110,17 @@ def copy_entities(
             e = OUTSIDE
             if w.inside(y, x):
                 e = w.at[y, x] if w.at[y, x] != NOTHING else w.ground[y, x]
+                if w.between:
+                    e = find_shown(w, y, x)
             view.entity[i, j] = e
+
+
+def find_shown(w: WorldRow, y: int, x: int) -> Any:
+    """Return the topmost entity in cell (y, x), or NOTHING."""
+    for name in w.layout.layers:
+        if w[name][y, x] != NOTHING:
+            return w[name][y, x]
+    return NOTHING
 
 
 def draw_other_agents(w: WorldRow, agent: int, view: Any) -> None:

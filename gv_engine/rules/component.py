@@ -55,16 +55,16 @@ Coordinate = Annotated[int, "coordinate"]
 _PLAIN = {int: np.dtype(np.int32), float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
 _WORLD_ATTRIBUTES = """
 acting action add add_changed_type adopt agent_at agents alive appearance at attach become_nothing
-beneath block blocked blocks_movement blocks_vision capacity cells changed_types clear
-clear_listed_cells columns context create_empty_entity damaged detach done drawn enclose encode_view
-ended_by enlist error everyone fail filled find_changed_types find_in_view forget fork free ground
-having height highest in_line inside is_alone is_checked is_taken is_terrain layout left_by lift
-listed live look_again look_everywhere look_of looks maximum_of member next num_states numbers
-objects of_type on_ground on_layer_of order pave place placed playing present recent remove restore
-reward rng rng_state run_out set_rng_state set_shape set_state snapshot spawn spot stacks stale
-stand state_of steps steps_from success tables take terminated terrain_of total truncated turn
-unique unlist update_look update_looks update_looks_of use_up ways ways_from who width wipe world
-write_distances
+beneath between between_number block blocked blocks_movement blocks_vision capacity cells
+changed_types clear clear_listed_cells columns context create_empty_entity damaged detach done drawn
+enclose encode_view ended_by enlist error everyone fail filled find_changed_types find_in_view
+forget fork free ground having height highest in_line inside is_alone is_checked is_taken is_terrain
+layout left_by lift listed live look_again look_everywhere look_of looks maximum_of member next
+num_states numbers objects of_type on_ground on_layer_of order pave place placed playing present
+recent remove restore reward rng rng_state run_out set_rng_state set_shape set_state snapshot spawn
+spot stacks stale stand state_of steps steps_from success tables take terminated terrain_of total
+truncated turn unique unlist update_look update_looks update_looks_of use_up ways ways_from who
+width wipe world write_distances
 """
 """Names of world attributes other than component columns, separated by blanks; no component may
 have one of these names."""

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from gv_engine.rules.geometry import RIGHT, Area, rotate, step_x, step_y, to_relative
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 
+COVERED = 1 << 24
+"""Bit of an entry of a stack that is not a state but an appearance."""
 _STACKS: list[tuple[int, ...]] = [()]
 _STACK_NUMBERS: dict[tuple[int, ...], int] = {(): 0}
 
@@ -33,6 +35,20 @@ def number_stacks(stacks: NDArray[np.integer[Any]]) -> NDArray[np.uint16]:
             _STACKS.append(key)
         numbers.append(_STACK_NUMBERS[key])
     return np.array(numbers, np.uint16)[inverse].reshape(stacks.shape[:-1])
+
+
+def number_covered(w: Any) -> NDArray[np.uint16]:
+    """Return (H, W) numbers of stacks as of `number_stacks`: of all objects in a cell but the
+    topmost one, if one of them is on a layer between; else 0. In place of states they hold
+    appearances, `COVERED | color << 16 | state << 8 | type`."""
+    cells = np.stack([layer[: w.height, : w.width] for layer in (w.ground, *w.between[::-1], w.at)])
+    stacks = np.zeros((w.height, w.width, len(cells)), np.int64)
+    for y, x in np.argwhere(np.count_nonzero(cells[1:], axis=0) > 1):
+        for layer, e in enumerate(filter(None, cells[:, y, x].tolist())):
+            kind, state, color = w.appearance(e)
+            stacks[y, x, layer] = COVERED | color << 16 | state << 8 | kind
+        stacks[y, x, layer] = 0  # it is shown
+    return number_stacks(stacks)
 
 
 def find_stack(number: int) -> tuple[int, ...]:
@@ -243,6 +259,7 @@ class Frame(Scene):
         if self.explored is None:
             return self
         grid = np.where(self.seen[..., None], self.grid, self.explored[..., :3])
+        stacks = None if self.stacks is None else np.where(self.seen, self.stacks, 0)
         beneath = None if self.beneath is None else self.explored[..., 3:]
         hidden = self.types["Hidden"].index
         watched = {
@@ -250,7 +267,7 @@ class Frame(Scene):
             for guard, cells in self.watched.items()
             if self.seen[guard]
         }
-        return replace(self, grid=grid, beneath=beneath, watched=watched)
+        return replace(self, grid=grid, beneath=beneath, stacks=stacks, watched=watched)
 
     def find_differences(self, other: Frame) -> list[tuple[int, int]]:
         """Return the cells (y, x) in which `other` shows another object or agent than this frame.
@@ -260,6 +277,8 @@ class Frame(Scene):
         differs = (self.grid != other.grid).any(-1)
         if self.beneath is not None and other.beneath is not None:
             differs |= (self.beneath != other.beneath).any(-1)
+        if self.stacks is not None and other.stacks is not None:
+            differs |= self.stacks != other.stacks
         if self.agent != other.agent:
             for y, x, _ in (self.agent, other.agent):
                 differs[y, x] = True

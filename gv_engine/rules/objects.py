@@ -92,7 +92,7 @@ USUAL_COLORS = tuple(range(Color.YELLOW + 1))
 ABOVE, GROUND, TERRAIN = LAYERS = "above", "ground", "terrain"
 """Layers of a cell. A cell holds at most one object above, and beneath it one on the ground, or
 terrain. All cells with terrain of one type share one entity, so that large grids need few
-entities."""
+entities. A scenario can name more layers, which lie between these two."""
 
 MOST_TYPES = 128
 """Maximum number of object types of a scenario: indices are bytes."""
@@ -126,7 +126,8 @@ class ObjectType:
         state_components: components that an object has in each state only; () if no state changes
             components.
         leaves: index of the type that replaces a used-up object in its cell, None for none.
-        layer: layer of the cell that the objects occupy, one of `LAYERS`.
+        layer: layer of the cell that the objects occupy: one of `LAYERS`, or one that the scenario
+            names.
         glyphs: word of each state on a plain tile, in place of a sprite; () without words.
     """
 
@@ -304,6 +305,11 @@ class DeclaredTypes(ObjectTypes):
         return check_type_index(next(index for index in count(first) if index not in taken), name)
 
 
+def is_layer_name(name: object) -> bool:
+    """Return True for a name that a layer of cells can have: lower-case letters, digits and _."""
+    return isinstance(name, str) and name.isidentifier() and name.isascii() and name.islower()
+
+
 def check_type_index(index: int, name: str) -> int:
     """Return `index` unchanged if it is an allowed type index; `name` is the type's name, for the
     error message.
@@ -346,7 +352,8 @@ def object_type(
         in_grid: False only for the types of "nothing" and "not seen".
         module: name of the declaring module; the caller's if left out.
         layer: "ground" for objects beneath others, such as plates, ice and targets; "terrain" for
-            ground types without states, such as grass and water, whose cells all share one entity.
+            ground types without states, such as grass and water, whose cells all share one entity;
+            or a name that the scenario file lists under `layers`.
         glyph: word of 1 to 8 characters on a plain tile, in place of a sprite, such as "PUSH"; or
             a word by name of the state.
 
@@ -386,7 +393,7 @@ def build_type(
 ) -> ObjectType:
     """Make the `ObjectType` for these settings without declaring it; `object_type` explains them.
     `index` becomes its type index."""
-    if layer not in LAYERS:
+    if not is_layer_name(layer):
         raise ValueError(f"object type {name}: no layer {layer!r}{describe_allowed(layer, LAYERS)}")
     state_components: tuple[Prefab, ...] = ()
     if states and isinstance(states, Mapping):

@@ -130,6 +130,11 @@ class World(Protocol):
         NOTHING."""
 
     @property
+    def between(self) -> tuple[Cells, ...]:
+        """(y, x) → the object in a cell, for each layer that the scenario names between `at` and
+        `ground`, topmost first; () without such layers."""
+
+    @property
     def who(self) -> Cells:
         """(y, x) → the agent that entered a cell last, or NOTHING. Only with several agents."""
 
@@ -251,6 +256,10 @@ class World(Protocol):
     def on_ground(self, kind: int) -> bool:
         """Return True for an object type whose layer is the ground, or terrain."""
 
+    def between_number(self, kind: int) -> int:
+        """Return the index in `w.between` of an object type's layer; -1 for a type that lives in
+        `w.at` or `w.ground`."""
+
     def terrain_of(self, kind: int) -> int:
         """Return the entity that all cells with terrain of a type share, NOTHING for FLOOR, or -1
         for types that are no terrain."""
@@ -349,6 +358,9 @@ class World(Protocol):
     @verb
     def on_layer_of(self, kind: int, y: int, x: int) -> int:
         """Return the object in a cell on the layer of an object type, or NOTHING."""
+        for number, cells in enumerate(self.between):
+            if number == self.between_number(kind):
+                return cells[y, x]
         return self.ground[y, x] if self.on_ground(kind) else self.at[y, x]
 
     @verb
@@ -388,7 +400,9 @@ class World(Protocol):
             self.fail("w.place: the cell holds another object; w.lift or w.remove that first")
             return
         self.lift(e)
-        if self.on_ground(kind):
+        if self.between and self.between_number(kind) >= 0:
+            write_between(self, kind, y, x, e)
+        elif self.on_ground(kind):
             self.ground[y, x] = e
         else:
             self.at[y, x] = e
@@ -448,7 +462,9 @@ class World(Protocol):
         if e == NOTHING or y < 0:
             return
         kind = self.kind.value[e]
-        if self.on_ground(kind):
+        if self.between and self.between_number(kind) >= 0:
+            write_between(self, kind, y, self.position.x[e], NOTHING)
+        elif self.on_ground(kind):
             self.ground[y, self.position.x[e]] = NOTHING
         else:
             self.at[y, self.position.x[e]] = NOTHING
@@ -490,6 +506,13 @@ def check_agent_placed(w: World, agent: int) -> bool:
         return True
     w.fail("a rule has put the agent outside the grid, or made it look in no direction")
     return False
+
+
+def write_between(w: World, kind: int, y: int, x: int, e: int) -> None:
+    """Write entity `e` into cell (y, x) of the array in `w.between` for an object type."""
+    for number, cells in enumerate(w.between):
+        if number == w.between_number(kind):
+            cells[y, x] = e
 
 
 class View(Protocol):

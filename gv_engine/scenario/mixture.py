@@ -319,6 +319,7 @@ class MixtureReader(TopLevelReader):
             largest.bodies,
             any(layout.agents < largest.agents for layout in layouts),
             largest.world_components,
+            between=largest.between,
         )
 
 
@@ -336,6 +337,11 @@ def _iter_differences(scenario: Scenario, first: Scenario, sets_actions: bool) -
             f"{scenario.name} observes another state than {first.name}: "
             f"{_list_numbers(scenario)}, not {_list_numbers(first)}; all scenarios of a "
             f"mixture need the same under `observation`"
+        )
+    if scenario.layout.between != first.layout.between:
+        yield (
+            f"{scenario.name} has other `layers` than {first.name}; all scenarios of a mixture "
+            f"need the same"
         )
     if scenario.layout.world_components != first.layout.world_components:
         yield (

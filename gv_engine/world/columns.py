@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from gv_engine.rules.component import NOTHING, Field, column_name, fields_of
 from gv_engine.rules.errors import ColumnError, OutOfBoundsError
-from gv_engine.rules.frame import number_stacks
+from gv_engine.rules.frame import number_covered, number_stacks
 from gv_engine.scenario.memory.layout import Layout
 
 # ---- esper context -------------------------------------------------------------------------------
@@ -483,6 +483,11 @@ class RowWorld:
         return ground
 
     @property
+    def between(self) -> tuple[NDArray[Any], ...]:
+        """(H + 1, W + 1) arrays with the entity numbers of the layers between, topmost first."""
+        return tuple(self._row[name] for name in self._layout.between_columns)
+
+    @property
     def world(self) -> int:
         """Entity that has the components of the world."""
         return self._layout.world_entity
@@ -496,7 +501,10 @@ class RowWorld:
 
     def cells(self) -> NDArray[np.uint8]:
         """Return an (H, W, 3) array: type, state and colour of the topmost object in each cell."""
-        return self._get_appearances(np.where(self.at != NOTHING, self.at, self.ground))
+        shown = self.at
+        for layer in (*self.between, self.ground):
+            shown = np.where(shown != NOTHING, shown, layer)
+        return self._get_appearances(shown)
 
     def beneath(self) -> NDArray[np.uint8] | None:
         """Return an (H, W, 3) array of the type, state and colour of the ground object in each
@@ -505,9 +513,9 @@ class RowWorld:
 
     def stacks(self) -> NDArray[np.uint16] | None:
         """Return an (H, W) array with the number of the states that are drawn on top of each other
-        in each cell; None without a component `Stack`."""
+        in each cell; None without a component `Stack` and without layers between."""
         if "stack" not in (self._row.dtype.names or ()):
-            return None
+            return number_covered(self) if self.between else None
         cells = self.at[: self.height, : self.width]
         return number_stacks(self._row["stack"]["objects"][cells])
 

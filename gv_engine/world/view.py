@@ -122,9 +122,11 @@ class ObjectView:
         cells, numbers, outside = self.area.cells_on_grid(w, agent, w.at.shape[1])
         opaque = bytearray(outside)
         objects = w.find_in_view(0, cells, numbers, opaque)
-        if len(w.layout.layers) > 1:
-            self._ground = w.find_in_view(1, cells, numbers, opaque)
-            objects = [*dict(self._ground + objects).items()]
+        for layer, name in enumerate(w.layout.layers[1:], 1):
+            below = w.find_in_view(layer, cells, numbers, opaque)
+            objects = [*dict(below + objects).items()]
+            if name == "ground":
+                self._ground = below
         # of several in a cell, the first shows
         for other in () if w.is_alone else reversed(w.everyone):
             if other != agent and (y := w.position.y[other]) >= 0:

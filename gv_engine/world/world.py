@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from components.core import FLOOR, HIDDEN, Kind
 from gv_engine.rules import errors
 from gv_engine.rules.component import NOTHING, column_name, fields_of
-from gv_engine.rules.frame import number_stacks
+from gv_engine.rules.frame import number_covered, number_stacks
 from gv_engine.rules.objects import Prefab
 from gv_engine.rules.world import Columns, Verbs
 from gv_engine.scenario.memory.layout import (
@@ -59,7 +59,7 @@ class ObjectWorld(Verbs, World):
     """
 
     if TYPE_CHECKING:  # `World` declares these as read-only for rules; the engine writes them
-        at = ground = who = next = spot = rng = placed = recent = drawn = _UNSET
+        at = ground = between = who = next = spot = rng = placed = recent = drawn = _UNSET
         action = reward = total = done = success = ended_by = _UNSET
         capacity = member = steps = world = 0
         terminated = truncated = False
@@ -138,10 +138,9 @@ class ObjectWorld(Verbs, World):
         if not self.is_alone:
             for name in CELL_AGENT_COLUMNS:
                 setattr(self, name, np.zeros(self.layout.dtype[name].shape, object))
+        self.between = tuple(getattr(self, name) for name in self.layout.between_columns)
         # the engine's own writes, which need no check
-        self._cells_by_type = [
-            layers["ground" if below else "at"] for below in self.layout.is_ground_type
-        ]
+        self._cells_by_type = [layers[name] for name in self.layout.column_of_type]
         self.placed = np.zeros(self.layout.type_table_length, object)
         self.recent = np.zeros(self.layout.type_table_length, object)
         self.drawn = np.zeros(self.layout.drawn, object)
@@ -299,6 +298,11 @@ class ObjectWorld(Verbs, World):
         """Return True for an object type whose layer is the ground, or terrain."""
         return kind in self._ground_types
 
+    def between_number(self, kind: int) -> int:
+        """Return the index in `between` of an object type's layer; -1 for `at` and `ground`."""
+        numbers = self.layout.between_numbers
+        return numbers[kind] if self.between and 0 <= kind < len(numbers) else -1
+
     def terrain_of(self, kind: int) -> int:
         """Return the entity that all cells with terrain of a type share; NOTHING for FLOOR, -1 for
         types that are no terrain."""
@@ -364,7 +368,7 @@ class ObjectWorld(Verbs, World):
 
     def of_type(self, kind: int) -> NDArray[np.int64]:
         """Return an (n,) array of the objects on the grid of type index `kind`, in row order."""
-        count, cells = self.placed[kind], self.ground if self.on_ground(kind) else self.at
+        count, cells = self.placed[kind], self._cells_by_type[kind]
         entities = [e for e, component in self.context.having(Kind) if component.value == kind]
         ys, xs = self.position.y, self.position.x
         positions = sorted((ys[e], xs[e], e) for e in entities if ys[e] >= 0)
@@ -447,8 +451,10 @@ class ObjectWorld(Verbs, World):
         Args:
             marked: (H, W) bool; if given, return (n, 3) for these cells only.
         """
-        above, ground = self._select_cells(self.at, marked), self._select_cells(self.ground, marked)
-        return self._get_appearances(np.where(above != NOTHING, above, ground))
+        shown = self._select_cells(self.at, marked)
+        for layer in (*self.between, self.ground):
+            shown = np.where(shown != NOTHING, shown, self._select_cells(layer, marked))
+        return self._get_appearances(shown)
 
     def beneath(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8] | None:
         """Return an (H, W, 3) array of the type, state and colour of the ground object in each
@@ -460,10 +466,10 @@ class ObjectWorld(Verbs, World):
 
     def stacks(self) -> NDArray[np.uint16] | None:
         """Return an (H, W) array with the number of the states that are drawn on top of each other
-        in each cell; None without a component `Stack`."""
+        in each cell; None without a component `Stack` and without layers between."""
         columns = self.__dict__.get("stack")
         if columns is None:
-            return None
+            return number_covered(self) if self.between else None
         cells = self.at[: self.height, : self.width]
         stacks = np.array([columns.rows[e].objects for e in cells.ravel().tolist()])
         return number_stacks(stacks.reshape(*cells.shape, -1))

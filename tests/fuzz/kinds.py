@@ -92,6 +92,13 @@ _KEYS: tuple[dict[str, Any], ...] = (
     {"time": {"beat": 6}},
     {"time": {"beat": 6}, "action_space": ["MOVE_FORWARD", "TURN_LEFT", "NOOP"]},
     {"settle": ["move_obstacles"]},
+    {"layers": ["ground", "item", "body"]},
+    {"layers": ["ground", "item", "fog", "body"], "objects": {"Gem": {"layer": "item"}}},
+    {
+        "layers": ["ground", "item", "body"],
+        "objects": {"Gem": {"layer": "item"}, "Moss": {"layer": "ground"}},
+        "legend": {".": {"between": "Gem", "ground": "Moss"}, "g": {"between": ["Gem", "Gem"]}},
+    },
     {"settle": [{"name": "spread", "object_type": "Coin", "chance": 0.5}]},
 )
 """Keys that few files have."""

@@ -229,6 +229,9 @@ def test_mistakes_have_their_file_line_and_level(bad: str, says: str, tmp_path: 
 def test_what_a_set_cannot_have_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(ValueError, match="'%' is of the room den; rooms are for smaller packs"):
         load_levels(GOOD.replace("$", "%") * 4, tmp_path, legend={"%": {"room": "den"}})
+    gem = {"layers": ["ground", "item", "body"], "objects": {"Gem": {"layer": "item"}}}
+    with pytest.raises(ValueError, match="'%' has objects `between` layers; those are for smaller"):
+        load_levels(GOOD.replace("$", "%") * 4, tmp_path, legend={"%": {"between": "Gem"}}, **gem)
     space = {"objects": ["Wall", "Floor", "Crate", "Target"]}
     keys = {"legend": {"k": "Key"}, "state_space": space}
     with pytest.raises(ValueError, match="Key, not among the state space's objects"):

@@ -15,7 +15,7 @@ import pytest
 from gv_engine import Scenario
 from gv_engine.envs.backends.compiled_backend import CompiledBatch
 from gv_engine.play.validation.differential import find_row_fault
-from gv_engine.rules.component import AGENT
+from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.simulation import LOOK, NEXT_STEP, RESTART, SAME_STEP
 from systems.queries import blocks_vision
@@ -232,20 +232,47 @@ def meddle(w, agent):
     elif does == 14 and w.color.has[e - w.capacity]:
         w.color.value[e - w.capacity] = 3
 '''
+LAYERED = GROUND.replace("(ICE, REED, WALL, TELEPOD)", "(ICE, REED, WALL, TELEPOD, GEM, FOG)")
+LAYERED = LAYERED.replace("w.rng.integers(0, 4)]", "w.rng.integers(0, 6)]")
+LAYERED = LAYERED.replace("w.solid.has[w.ground[i, j]]", "w.solid.has[w.ground[i, j]] or any_solid")
+LAYERED = LAYERED.replace(
+    "            if steps[i, j] > 0",
+    "            gem, fog = w.between[1][i, j], w.between[0][i, j]\n"
+    "            any_solid = w.solid.has[gem] or w.solid.has[fog]\n"
+    "            if steps[i, j] > 0",
+)
+LAYERED = LAYERED.replace(
+    "    is_wet = ",
+    "    is_wet = w.wet.has[w.between[0][y, x]] or w.wet.has[w.between[1][y, x]] or ",
+)
+LAYERED = (
+    """
+GEM = object_type("Gem", Color, layer="item")
+FOG = object_type("Fog", states={"THIN": [], "THICK": [Opaque]}, layer="effect")
+"""
+    + LAYERED
+)
 ABOVE = COMPARE.replace("CELLS", "(w.at[y, x],)")
 BOTH = COMPARE.replace("CELLS", "(w.ground[y, x], w.at[y, x])")
+ALL_LAYERS = COMPARE.replace(
+    "CELLS", "(w.ground[y, x], w.between[1][y, x], w.between[0][y, x], w.at[y, x])"
+)
 RULES = {
     "lists": (ABOVE + LISTS, ["meddle", "meddle", "compare"]),
     "ground": (BOTH + GROUND, ["meddle", "meddle", "meddle", "compare", "compare_wet"]),
+    "layers": (ALL_LAYERS + LAYERED, ["meddle", "meddle", "meddle", "compare", "compare_wet"]),
     "looks": (ABOVE + LOOKS, ["meddle"]),
 }
 AREA = [[-6, 0], [-3, 3]]
 LARGE = {"max_shape": [65, 70]}
+LAYERS = {"layers": ["ground", "item", "effect", "body"]}
 LEVELS: dict[str, tuple[dict[str, Any], str, list[list[int]]]] = {
     "lists-small": ({"capacity": 110}, "fully_transparent", AREA),
     "lists-large": (LARGE, "fully_transparent", AREA),
     "ground-9x11": ({"max_shape": [9, 11]}, "./rules.py:some_alone", AREA),
     "ground-65x70": (LARGE, "./rules.py:some_alone", AREA),
+    "layers-9x11": ({"max_shape": [9, 11], **LAYERS}, "./rules.py:some_alone", AREA),
+    "layers-65x70": ({**LARGE, **LAYERS}, "./rules.py:some_alone", AREA),
     "looks-all": ({"capacity": 99}, "fully_transparent", AREA),
     "looks-some": ({"capacity": 99}, "./rules.py:some_alone", [[-8, 2], [-9, 8]]),
     "looks-occluded": ({"capacity": 99}, "partially_occluded", [[-17, 0], [-20, 12]]),
@@ -316,12 +343,13 @@ def assert_kept(batch: CompiledBatch) -> None:
     for i in range(WORLDS):
         world = RowWorld(batch.scenario.layout, batch.snapshot(i))
         for cell in np.ndindex(world.height, world.width):
-            shown = packed(world, int(world.at[cell]))
-            if has_ground(batch.scenario):
+            if "beneath" in batch.scenario.layout.look_arrays:
                 below = packed(world, int(world.ground[cell]))
-                if "beneath" in batch.scenario.layout.look_arrays:
-                    assert batch.derived_rows["beneath"][i][cell] == below
-                shown = shown | below & 1 << 31 if world.at[cell] else below
+                assert batch.derived_rows["beneath"][i][cell] == below
+            shown = packed(world, NOTHING)
+            for layer in (world.ground, *world.between[::-1], world.at):
+                if layer[cell]:
+                    shown = packed(world, int(layer[cell])) | shown & 1 << 31
             assert batch.looks[i][cell] == shown
 
 

@@ -17,6 +17,7 @@ from gv_engine.compiler.language.values import (
     HIGHEST,
     AnyValue,
     ArrayValue,
+    FieldNames,
     Kind,
     Method,
     Record,
@@ -148,6 +149,8 @@ def read_field(body: Body, record: Record, name: str) -> AnyValue:
         near = suggest_similar(name, [*fields, *record.type.attributes])
         body.refuse(f"there is no {name!r} here{near}")
     value = record.type.attributes[name]
+    if isinstance(value, FieldNames):
+        return tuple(read_field(body, record, field) for field in value)
     return Method(record, value) if callable(value) else value
 
 

@@ -101,6 +101,11 @@ class RecordType:
         return {name: (field[0], field[1]) for name, field in fields.items()}
 
 
+class FieldNames(tuple[str, ...]):
+    """Attribute of a record type that stands for several of its fields: code reads a tuple of their
+    values."""
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """Record in memory, such as one world: its address and type."""

@@ -164,7 +164,7 @@ def _cell_differences(old: Any, new: Any) -> Iterator[str]:
 
 
 def _describe_cell(world: Any, y: int, x: int) -> str:
-    names = _name_of(world, world.at[y, x]), _name_of(world, world.ground[y, x])
+    names = [_name_of(world, world[layer][y, x]) for layer in world.layout.layers]
     return " on ".join(filter(None, names)) or "floor"
 
 
@@ -422,8 +422,8 @@ class Inspection:
         self._row = row
 
     def cell(self, y: int, x: int) -> tuple[Entity, ...]:
-        """Return the entities in the cell in row `y` and column `x`: agent, object, ground; () if
-        there is only floor.
+        """Return the entities in the cell in row `y` and column `x`, topmost first: agent, object,
+        ground; () if there is only floor.
 
         Raises:
             IndexError: the grid has no such cell.
@@ -434,7 +434,7 @@ class Inspection:
                 f"cell {y}, {x}: the grid has rows 0 to {world.height - 1} and columns 0 to "
                 f"{world.width - 1}"
             )
-        entities = [world.at[y, x], world.ground[y, x]]
+        entities = [world[layer][y, x] for layer in world.layout.layers]
         if (world.position.y[AGENT], world.position.x[AGENT]) == (y, x):
             entities.insert(0, AGENT)
         return tuple(self._inspect_entity(e) for e in entities if e != NOTHING)

@@ -71,8 +71,8 @@ def row_digest(row: NDArray[Any], types: ObjectTypes) -> str:
     if row["done"].size > 2:  # a world of one agent has it as `terminated` and `truncated`
         update("done", row["done"][1:])
     names = row.dtype.names or ()
-    for name in ("at", "ground"):
-        if name in names:
+    for name in names:
+        if name in ("at", "ground") or name.startswith("between_"):
             update(name, row[name][: row["height"], : row["width"]])
     update("alive", np.flatnonzero(row["alive"]))
     for component in names:

@@ -269,7 +269,8 @@ class ObjectStore:
 
     def get_visible(self, cell: tuple[int, int]) -> GridObject:
         """Return the grid object that is visible in a cell, the same Python object on each call."""
-        e = self.world.at[cell] or self.world.ground[cell]
+        layers = (self.world.at, *self.world.between, self.world.ground)
+        e = next(filter(None, (layer[cell] for layer in layers)), NOTHING)
         if e == NOTHING and cell not in self.floors:
             self.floors[cell] = self.get_object(NOTHING)
         return self.floors[cell] if e == NOTHING else self.get_object(e)

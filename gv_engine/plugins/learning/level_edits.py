@@ -72,7 +72,7 @@ class LevelEditor:
 
     def _is_free(self, cell: _Cell) -> bool:
         world = self._world
-        is_empty = world.at[cell] == NOTHING and world.ground[cell] == NOTHING
+        is_empty = all(world[name][cell] == NOTHING for name in world.layout.layers)
         return is_empty and world.agent_at(*cell) == NOTHING
 
     def _is_wall(self, cell: _Cell) -> bool:

@@ -23,7 +23,6 @@ from components.items import Absence, Bodiless
 from gv_engine.rules.component import NOTHING, Field, column_name, fields_of, is_read_often
 from gv_engine.rules.geometry import FORWARD
 from gv_engine.rules.objects import (
-    ABOVE,
     GROUND,
     OBJECT_TYPES,
     TERRAIN,
@@ -108,6 +107,7 @@ class Layout:
         has_smaller_members: True if some members of a mixture have fewer agents; `w.present`
             has their number.
         world_components: components of the world's own entity; () for no such entity.
+        between: names of the layers between `at` and `ground`, topmost first.
     """
 
     height: int
@@ -119,6 +119,7 @@ class Layout:
     bodies: tuple[Prefab, ...] = ((),)
     has_smaller_members: bool = False
     world_components: Prefab = ()
+    between: tuple[str, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -248,12 +249,32 @@ class Layout:
     @cached_property
     def is_ground_type(self) -> tuple[bool, ...]:
         """By type index, True if objects of the type lie on the ground layer, as terrain does."""
-        return self._make_type_table(False, lambda kind: kind.layer != ABOVE)
+        return self._make_type_table(False, lambda kind: kind.layer in (GROUND, TERRAIN))
 
     @cached_property
     def layers(self) -> tuple[str, ...]:
-        """Names of the columns of cells: `at`, and `ground` if the scenario has such objects."""
-        return ("at", "ground") if any(self.is_ground_type) else ("at",)
+        """Names of the columns of cells, topmost first: `at`, those between, and `ground` if the
+        scenario has such objects."""
+        ground = ("ground",) if any(self.is_ground_type) else ()
+        return ("at", *self.between_columns, *ground)
+
+    @cached_property
+    def between_columns(self) -> tuple[str, ...]:
+        """Names of the columns of the layers `between`."""
+        return tuple(f"between_{number}" for number in range(len(self.between)))
+
+    @cached_property
+    def between_numbers(self) -> tuple[int, ...]:
+        """By type index, the index of the type's layer in `between`, -1 for other layers."""
+        numbers = {name: number for number, name in enumerate(self.between)}
+        return self._make_type_table(-1, lambda kind: numbers.get(kind.layer, -1))
+
+    @cached_property
+    def column_of_type(self) -> tuple[str, ...]:
+        """By type index, the column of cells that holds the objects of the type."""
+        grounds = ("ground" if is_ground else "at" for is_ground in self.is_ground_type)
+        pairs = zip(self.between_numbers, grounds, strict=True)
+        return tuple(self.between_columns[k] if k >= 0 else ground for k, ground in pairs)
 
     @property
     def look_arrays(self) -> tuple[str, ...]:
@@ -305,6 +326,8 @@ class Layout:
             contents.append(_to_plain(self.agent_prefabs[0]))
         if any(self.is_ground_type):
             contents.append(self.is_ground_type)
+        if self.between:
+            contents.append(self.between_numbers)
         if self.terrain:
             contents.append(self.terrain_entities)
         if any(self.bodies):

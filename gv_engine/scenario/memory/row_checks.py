@@ -132,7 +132,7 @@ def _format_problem(layout: Layout, row: Any, e: int, template: str) -> str:
         entity=f"agent {e}" if 0 < e <= layout.agents else f"entity {e} ({name})",
         e=e,
         place=f"({row['position']['y'][e]}, {row['position']['x'][e]})",
-        layer="ground" if layout.is_ground_type[kind] else "at",
+        layer=layout.column_of_type[kind],
     )
 
 
@@ -301,10 +301,8 @@ def _iter_cell_errors(layout: Layout, rows: NDArray[Any], is_object: _Mask) -> _
     wrong = ((y < 0) != (x < 0)) | is_outside
     yield wrong, "{entity} has the position {place}, which is not a cell"
     worlds = np.arange(len(rows))[:, None]
-    is_on_ground = np.array(layout.is_ground_type)[rows["kind"]["value"]]
-    is_on_layer = {
-        name: is_object & (y >= 0) & (is_on_ground == (name == "ground")) for name in layout.layers
-    }
+    columns = np.array(layout.column_of_type)[rows["kind"]["value"]]
+    is_on_layer = {name: is_object & (y >= 0) & (columns == name) for name in layout.layers}
     for name in layout.layers:
         is_elsewhere = rows[name][worlds, y, x] != np.arange(layout.capacity)
         message = "{entity} has the position {place}, where w.{layer} has it not"

@@ -25,7 +25,16 @@ from gv_engine.rules.component import (
     to_snake_case,
 )
 from gv_engine.rules.errors import describe_allowed
-from gv_engine.rules.objects import ABOVE, LAYERS, USUAL_COLORS, ObjectType, Prefab, build_type
+from gv_engine.rules.objects import (
+    ABOVE,
+    GROUND,
+    LAYERS,
+    TERRAIN,
+    USUAL_COLORS,
+    ObjectType,
+    Prefab,
+    build_type,
+)
 from gv_engine.rules.turns import DONE, ENDS, SINGLE_AGENT, TURNS, AgentGroup
 from gv_engine.scenario.readers.resolver import (
     NameResolver,
@@ -60,9 +69,9 @@ OBJECT_TYPE_KEYS: KeyTable = {
     ),
     "leaves": Key("Object type that replaces a used-up object.", schema.OBJECT),
     "layer": Key(
-        "Layer: `above`, the default, `ground` beneath it, or `terrain`, a ground "
-        "whose cells share one entity.",
-        schema.enum_schema(LAYERS, "layer"),
+        "Layer: `above`, the default, `ground` beneath it, `terrain`, a ground whose cells share "
+        "one entity, or one of the scenario's `layers`.",
+        schema.TEXT,
     ),
 }
 """Keys of the declaration of an object type."""
@@ -144,6 +153,20 @@ def _make_component(
     return component(type(name, (), namespace))
 
 
+def read_layers(names: NameResolver, node: YamlNode) -> None:
+    """Read the names of the layers of a cell, from the ground up, and store them in `names`."""
+    listed = fields.limited_items(node, _MAX_LAYERS, "layers", minimum=2)
+    layers = fields.read_distinct(names.problems, node, fields.text)
+    if layers[0] != GROUND:
+        raise listed[0].error(f"found {layers[0]!r}, expected `{GROUND}`, the lowest layer")
+    for name, item in zip(layers[1:], listed[1:]):
+        if name == TERRAIN or not objects.is_layer_name(name):
+            raise item.error(f"found the name {name!r}, expected one like `item`")
+        if name == ABOVE and name != layers[-1]:
+            raise item.error(f"`{ABOVE}` is the uppermost layer; list it last")
+    names.layers = layers
+
+
 def read_object_types(names: NameResolver, node: YamlNode) -> None:
     """Read the object types that the scenario file declares under `objects`, and store them in
     `names.declared_types`. Types with errors are reported and left out."""
@@ -184,7 +207,8 @@ def _read_object_type(names: NameResolver, name: str, node: YamlNode, module: st
         components += _read_color_component(entries)
     states: dict[str, list[Any]] = read("states", lambda entry: _read_states(names, entry), {})
     sprite = read("sprite", _read_sprite, to_snake_case(name))
-    layer = read("layer", OBJECT_TYPE_KEYS["layer"].read, ABOVE)
+    layers = [*dict.fromkeys((*names.layers, *LAYERS))]
+    layer = read("layer", partial(fields.choose, choices=layers, label="layer"), ABOVE)
     glyph = read("glyph", _read_glyph, "")
     with node.report(ValueError):
         index = objects.check_type_index(names.numbering.text_types[module, name], name)
@@ -194,7 +218,7 @@ def _read_object_type(names: NameResolver, name: str, node: YamlNode, module: st
             states=states,
             sprite=sprite,
             module=module,
-            layer=layer,
+            layer=ABOVE if layer == names.layers[-1] else layer,
             glyph=glyph,
             index=index,
         )
@@ -323,6 +347,7 @@ def _read_number(node: YamlNode, field: Field) -> float:
 
 
 _MAX = 256
+_MAX_LAYERS = 8
 _BLOCKS = {"movement": Solid, "sight": Opaque}
 
 AGENT_KEYS: KeyTable = {

@@ -16,7 +16,16 @@ from components.objects import BOX, built_in_components
 from gv_engine.rules.component import column_name, is_component
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import USUAL_ACTIONS, WAIT
-from gv_engine.rules.objects import GROUND, OBJECT_TYPES, TERRAIN, USUAL_COLORS, ObjectTypes, Prefab
+from gv_engine.rules.objects import (
+    GROUND,
+    LAYERS,
+    OBJECT_TYPES,
+    TERRAIN,
+    USUAL_COLORS,
+    ObjectType,
+    ObjectTypes,
+    Prefab,
+)
 from gv_engine.rules.system import REGISTRIES, Call, Phase, get_system
 from gv_engine.scenario.documents.document import FILE_KEYS, Document
 from gv_engine.scenario.documents.rule_files import list_source_files
@@ -68,7 +77,7 @@ SHARED_KEYS: KeyTable = {
 }
 """Top-level keys of grid scenarios, and of mixtures of them."""
 _SHOWN: tuple[JsonSchema, ...] = tuple(
-    {"required": [key]} for key in ("object", "agent", "one_of", "room", "ground")
+    {"required": [key]} for key in ("object", "agent", "one_of", "room", "ground", "between")
 )
 SPACE: KeyTable = {
     "objects": Key("Object types. By default, all.", schema.unique_list(schema.OBJECT)),
@@ -131,6 +140,11 @@ GRID_KEYS: KeyTable = {
         "New object types by name: `Gate: {states: {CLOSED: [Solid], OPEN: []}}`.",
         schema.map_of(schema.object_schema(definitions.OBJECT_TYPE_KEYS)),
         nested=definitions.OBJECT_TYPE_KEYS,
+    ),
+    "layers": Key(
+        "Names of the layers of a cell, from the ground up: `[ground, item, body]`. Objects "
+        "without a `layer` are on the last one. By default, `[ground, above]`.",
+        schema.unique_list(schema.TEXT),
     ),
     "state_space": Key("Contents of the grid.", schema.object_schema(SPACE), nested=SPACE),
     "observation_space": Key(
@@ -296,6 +310,11 @@ class GridReader(TopLevelReader):
         schedule = self.read_schedule(levels, view_calls)
         beat = self.read_key("time", partial(self.read_beat, schedule), 0)
         self.require_mission(schedule)
+        for call in chain.from_iterable(schedule.values()) if self.names.between else ():
+            for part in call.walk():
+                if part.system.objects is not None:
+                    fault = f"{part.name} is a function of states, which have two layers"
+                    self.problems.add(self.entries["layers"], f"{fault}; write a rule of `w`")
         self.add_agent_components(schedule[Phase.TRANSITION])
         layout = self.make_layout(levels, objects, seen_objects)
         arguments = {
@@ -356,6 +375,7 @@ class GridReader(TopLevelReader):
         for node in list_referring_nodes(self.root):
             self.names.import_references(node)
         self.read_key("components", partial(definitions.declare_components, self.names), None)
+        self.read_key("layers", partial(definitions.read_layers, self.names), None)
         self.read_key("objects", partial(definitions.read_object_types, self.names), None)
         actions, own_actions = self.read_actions(USUAL_ACTIONS)
         self.names.own_actions = tuple(command.name for command in own_actions)
@@ -635,7 +655,8 @@ class GridReader(TopLevelReader):
         known = ObjectTypes((*self.names.types, *OBJECT_TYPES.built_in))
         types = tuple(kind for kind in known if kind.index in spawned)
         entities_per_cell = max(self.depth, 2 if BOX in objects else 1)
-        entities_per_cell += any(kind.layer == GROUND for kind in types)
+        entities_per_cell += len({kind.layer for kind in types} & {GROUND, *self.names.between})
+        self.check_layers(types)
         default_capacity = _FREE_ENTITIES + height * width * entities_per_cell
         capacity = self.read_key("capacity", GRID_KEYS["capacity"].read, default_capacity)
         capacity += len(self.agents.bodies) - 1 + bool(self.world_components)
@@ -650,7 +671,18 @@ class GridReader(TopLevelReader):
             self.draws.capacity if has_draws else 0,
             self.agents.bodies,
             world_components=self.world_components,
+            between=self.names.between,
         )
+
+    def check_layers(self, types: Iterable[ObjectType]) -> None:
+        """Report object types, declared in Python, of a layer that the scenario does not list."""
+        for kind in types:
+            if kind.layer not in (*LAYERS, *self.names.between):
+                listed = ", ".join((*self.names.layers[:-1], kind.layer, self.names.layers[-1]))
+                self.problems.add(
+                    self.missing_node("layers"),
+                    f"{kind.name} has the layer `{kind.layer}`; write `layers: [{listed}]`",
+                )
 
     def read_max_shape(self, resets: tuple[Call, ...]) -> tuple[int, int] | None:
         """Return (height, width) of the largest grid, from the key `max_shape` or else from the

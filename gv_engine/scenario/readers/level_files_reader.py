@@ -94,6 +94,8 @@ class LevelFilesReader:
             return f"{character!r} is {fault}"
         if symbol.room:
             return f"{character!r} is of the room {symbol.room}; rooms are for smaller packs"
+        if symbol.between:
+            return f"{character!r} has objects `between` layers; those are for smaller packs"
         self.numbers[code] = len(self.symbols)
         self.symbols.append(symbol)
         if symbol.ground:

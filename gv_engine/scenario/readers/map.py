@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,7 @@ class Symbol:
         content: object in the box, None for none.
         holds: object that the agent holds, None for none.
         ground: object on the ground layer, None for none.
+        between: objects on layers between, one of each layer at most.
     """
 
     kind: int = FLOOR
@@ -64,6 +65,12 @@ class Symbol:
     content: Symbol | None = None
     holds: Symbol | None = None
     ground: Symbol | None = None
+    between: tuple[Symbol, ...] = ()
+
+    @property
+    def below(self) -> tuple[Symbol, ...]:
+        """Objects on lower layers: those between, and then the one on the ground."""
+        return self.between + ((self.ground,) if self.ground else ())
 
     @property
     def options(self) -> tuple[Symbol, ...]:
@@ -87,8 +94,8 @@ class Symbol:
         with a random part, with contents, or with the name of a room."""
         codes = self.kind, self.state, self.color, self.facing or 0
         is_random = min(codes) < 0 or self.facing == ANY or bool(self.one_of)
-        has_fixed_ground = self.ground is None or self.ground.is_fixed
-        return has_fixed_ground and not (is_random or self.room or self.contents)
+        is_below_fixed = all(symbol.is_fixed for symbol in self.below)
+        return is_below_fixed and not (is_random or self.room or self.contents)
 
 
 _INNER = schema.any_of(schema.OBJECT, {"type": "object"})
@@ -113,7 +120,13 @@ LEGEND_KEYS: KeyTable = {
     **SYMBOL_KEYS,
     "room": Key("Room of the cell.", schema.TEXT),
     "ground": Key("Object on the ground layer of the cell.", _INNER),
+    "between": Key(
+        "Object on one of the layers between, or a list of them.",
+        schema.any_of(_INNER, schema.list_of(_INNER)),
+    ),
 }
+
+_LOWER_LAYERS = "ground", "between"
 
 Legend = dict[str, Symbol | None]
 """Symbols by character; None for an entry of the scenario with an error."""
@@ -153,7 +166,7 @@ def read_legend(draws: RandomValues, node: YamlNode) -> Legend:
             legend[character] = None
             if len(character) != 1 or not character.isprintable():
                 raise entry.error(f"found the key {character!r}, expected a single character")
-            legend[character] = read_symbol(draws, entry, ("room", "ground"))
+            legend[character] = read_symbol(draws, entry, ("room", *_LOWER_LAYERS))
     return legend
 
 
@@ -167,16 +180,24 @@ def read_symbol(draws: RandomValues, node: YamlNode, extra_keys: tuple[str, ...]
     if not isinstance(node.value, dict):
         return Symbol(draws.read_value(node, (AN_OBJECT,), draws.names.resolve_object_type))
     entries = fields.read_fields(draws.problems, node, (*SYMBOL_KEYS, *extra_keys))
-    if not entries.keys() & {"object", "agent", "one_of", "room", "ground"}:
+    if not entries.keys() & {"object", "agent", "one_of", "room", *_LOWER_LAYERS}:
         is_misspelled = len(entries) < len(node.value)  # reported as an unknown key
         raise node.error("" if is_misspelled else "found neither `object` nor `agent`")
-    if "ground" in entries:
-        above = {key: entry for key, entry in entries.items() if key != "ground"}
+    if not entries.keys().isdisjoint(_LOWER_LAYERS):
+        above = {key: entry for key, entry in entries.items() if key not in _LOWER_LAYERS}
         symbol = read_symbol(draws, replace(node, value=above), extra_keys) if above else Symbol()
-        ground = read_symbol(draws, entries["ground"])
-        _check_layer(draws, node, symbol, ABOVE)
-        _check_layer(draws, entries["ground"], ground, GROUND, TERRAIN)
-        return replace(symbol, ground=ground)
+        ground, between = None, list[Symbol]()
+        if "ground" in entries:
+            ground = read_symbol(draws, entries["ground"])
+            _check_layer(draws, entries["ground"], ground, GROUND, TERRAIN)
+        taken = _check_layer(draws, node, symbol, ABOVE, *draws.names.between)
+        for item in fields.list_or_single(entries["between"]) if "between" in entries else ():
+            between.append(read_symbol(draws, item))
+            layers = _check_layer(draws, item, between[-1], *draws.names.between)
+            for layer in layers & taken:
+                raise item.error(f"a second object on the layer `{layer}`; a cell holds one")
+            taken |= layers
+        return replace(symbol, ground=ground, between=tuple(between))
     room = fields.text(entries["room"]) if "room" in entries else ""
     facing = holds = None
     if "agent" in entries:
@@ -242,13 +263,16 @@ def _read_content(draws: RandomValues, node: YamlNode) -> Symbol:
     symbol = read_symbol(draws, node)
     if symbol.facing is not None:
         raise node.error("found an agent, expected an object: {object: Key, color: RED}")
-    _check_layer(draws, node, symbol, ABOVE, GROUND)
+    _check_layer(draws, node, symbol, ABOVE, *draws.names.between, GROUND)
     return symbol
 
 
-def _check_layer(draws: RandomValues, node: YamlNode, symbol: Symbol, *layers: str) -> None:
-    """Raise FieldError at the YAML node if the object that `symbol` describes does not belong to
-    one of `layers`, such as the ground. `draws` has the scenario's random values."""
+def _check_layer(draws: RandomValues, node: YamlNode, symbol: Symbol, *layers: str) -> set[str]:
+    """Return the layers of the objects that `symbol` describes. Raise FieldError at the YAML node
+    if one of them is not among `layers`. `draws` has the scenario's random values."""
+    if not layers:
+        raise node.error("there are no layers between: name some, `layers: [ground, item, body]`")
+    found = set()
     if ABOVE not in layers and symbol.facing is not None:
         raise node.error("the agent stands on the ground: write `agent` beside `ground`")
     for option in symbol.options:
@@ -257,6 +281,8 @@ def _check_layer(draws: RandomValues, node: YamlNode, symbol: Symbol, *layers: s
             if kind.index != FLOOR and kind.layer not in layers:
                 hint = f"only a type with `layer: {'` or `'.join(layers)}` may stand here"
                 raise node.error(f"{kind.name} has the layer `{kind.layer}`; {hint}")
+            found.add(kind.layer)
+    return found
 
 
 def _read_facing(node: YamlNode) -> int:
@@ -310,7 +336,7 @@ class LevelSource:
     def find_fault(self, symbol: Symbol) -> str:
         """Return an error message if the type or colour of a map character's object is not in the
         state space, else ""."""
-        for option in (*symbol.options, *(symbol.ground.options if symbol.ground else ())):
+        for option in chain.from_iterable(part.options for part in (symbol, *symbol.below)):
             for kind in self.draws.list_possible_values(option.kind):
                 name = self.draws.names.types[kind].name
                 if kind not in self.objects:
@@ -328,23 +354,23 @@ def read_map(source: LevelSource, node: YamlNode) -> tuple[Call, ...]:
     level.require_agent()
     height, width = map(round_up_size, level.shape)
     cells = np.full((height, width, 3), (FLOOR, 0, 0), np.uint8)
-    ground, starts = cells.copy(), []
+    depth = max((len(symbol.below) for _, _, symbol in level.iter_symbols()), default=0)
+    lower, starts = [cells.copy() for _ in range(depth)], []
     for y, x, symbol in level.iter_symbols():
         cells[y, x] = symbol.kind, symbol.state, symbol.color
         if symbol.facing is not None:
             starts.append((y, x, symbol.facing))
-        if symbol.ground:
-            ground[y, x] = symbol.ground.kind, symbol.ground.state, symbol.ground.color
-    cells.flags.writeable = ground.flags.writeable = False
+        for layer, part in zip(lower, symbol.below):
+            layer[y, x] = part.kind, part.state, part.color
+    for layer in (cells, *lower):
+        layer.flags.writeable = False
     arguments = {
         "shape": level.shape,
         "cells": cells,
         "starts": np.array(starts or [(-1, -1, FORWARD)]),
     }
     reset = Call(get_system(from_map), arguments)
-    if any(symbol.ground for _, _, symbol in level.iter_symbols()):
-        return reset, Call(get_system(ground_of_map), {"cells": ground})
-    return (reset,)
+    return reset, *(Call(get_system(ground_of_map), {"cells": layer}) for layer in lower)
 
 
 _UNLISTED = "not among the state space's {0}; list it under `state_space: {0}`"

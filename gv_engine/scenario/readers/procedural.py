@@ -399,11 +399,12 @@ class ProceduralReader:
         symbols = {c: s for level in self._maps for c, s in level.legend.items() if s}
         arguments = {**self._map_codes, "shapes": shapes, **self._make_cells(symbols, 0, node)}
         build = Call(get_system(procedural.from_maps), arguments)
-        ground = {c: symbol.ground for c, symbol in symbols.items() if symbol.ground}
-        if not ground:
-            return (build,)
-        arguments = {**self._map_codes, **self._make_cells(ground, -1, node)}
-        return build, Call(get_system(procedural.ground_of_maps), arguments)
+        calls = [build]
+        for k in range(max(len(symbol.below) for symbol in symbols.values())):
+            lower = {c: symbol.below[k] for c, symbol in symbols.items() if len(symbol.below) > k}
+            arguments = {**self._map_codes, **self._make_cells(lower, -1, node)}
+            calls.append(Call(get_system(procedural.ground_of_maps), arguments))
+        return tuple(calls)
 
     def _make_cells(
         self, symbols: Mapping[str, Symbol], default: int, node: YamlNode
@@ -483,7 +484,7 @@ class ProceduralReader:
             free = np.zeros(level.shape, np.bool_)
             for y, x, symbol in level.iter_symbols():
                 kinds = (self._draws.list_possible_values(option.kind) for option in symbol.options)
-                free[y, x] = symbol.ground is None and any(FLOOR in values for values in kinds)
+                free[y, x] = not symbol.below and any(FLOOR in values for values in kinds)
             masks.append(free)
         return masks
 

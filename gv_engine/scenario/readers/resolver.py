@@ -32,7 +32,14 @@ from gv_engine.rules import geometry, objects
 from gv_engine.rules.component import is_component
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import Action
-from gv_engine.rules.objects import OBJECT_TYPES, ObjectType, ObjectTypes, is_engine_module
+from gv_engine.rules.objects import (
+    ABOVE,
+    GROUND,
+    OBJECT_TYPES,
+    ObjectType,
+    ObjectTypes,
+    is_engine_module,
+)
 from gv_engine.rules.system import REGISTRIES, Phase, System, get_system, system_of, unwrap_partials
 from gv_engine.scenario.documents import rule_files
 from gv_engine.scenario.documents.document import Document
@@ -234,6 +241,7 @@ class NameResolver:
         declared_types: object types that the scenario declares in YAML.
         declared_components: components that it declares in YAML, by name.
         own_actions: names of the scenario's actions that are not built in.
+        layers: names of the layers of a cell, from the ground up.
     """
 
     def __init__(self, document: Document, numbering: TypeIds, problems: ErrorCollector) -> None:
@@ -246,6 +254,7 @@ class NameResolver:
         self.declared_types: tuple[ObjectType, ...] = ()
         self.declared_components: dict[str, type] = {}
         self.own_actions: tuple[str, ...] = ()
+        self.layers: tuple[str, ...] = (GROUND, ABOVE)
         self.folder = document.folder
         self._trust = document.trust
         # by the text before the colon of references: references, and messages, "" once reported
@@ -516,13 +525,23 @@ class NameResolver:
         shared = [t for t in OBJECT_TYPES if t.module in modules or _is_foreign_module(t.module)]
         packages = {objects.package_of(module.__name__): None for module in self.modules.values()}
         declared = chain.from_iterable(map(OBJECT_TYPES.of_package, packages))
-        own = [t for t in declared if t.module in modules]
+        # the uppermost layer has a name of the scenario's own
+        own = [
+            replace(t, layer=ABOVE) if t.layer == self.layers[-1] else t
+            for t in declared
+            if t.module in modules
+        ]
         return ObjectTypes((*self.declared_types, *own, *shared))
 
     def is_type_taken(self, name: str) -> bool:
         """Return True if the engine or a module of this scenario has an object type of this name;
         those of other scenarios do not count."""
         return name in self.types and self.types[name].module in self._list_type_modules()
+
+    @property
+    def between(self) -> tuple[str, ...]:
+        """Names of the layers between the ground and the uppermost one, topmost first."""
+        return self.layers[-2:0:-1]
 
     def list_grid_types(self) -> tuple[int, ...]:
         """Return the indices of the object types that can be on a grid: built-in ones and those of

@@ -12,16 +12,20 @@ from tests.compiler.documented.tables import of_world
 @of_world("w.height, width, capacity, steps, terminated", "w.at[y, x], w.ground[y, x]")
 @of_world("w.inside(y, x)", "w.agent_at(y, x), w.is_taken(y, x)", "w.agents(), w.world")
 @of_world("w.blocks_movement(e), w.blocks_vision(e)")
+@of_world("for cells in w.between, w.between_number(kind)")
 def look_around(w: Any) -> Any:
     total = 0
     for y in range(w.height):
         for x in range(w.width):
             total = (total * 3 + w.at[y, x] + w.ground[y, x] + w.agent_at(y, x)) % 100003
+            for cells in w.between:
+                total += cells[y, x]
             if w.inside(y, x + 1) and not w.is_taken(y, x):
                 total += w.at[y, x + 1]
             if w.blocks_movement(w.at[y, x]) or w.blocks_vision(w.at[y, x]):
                 total += 7
     agents = [agent for agent in w.agents()]  # noqa: C416
+    total += w.between_number(3)
     return total, w.capacity > 5, w.steps, w.terminated == 0, len(agents), agents[0], w.world
 
 
