@@ -168,11 +168,11 @@ def test_faults_are_told_with_the_likely_fix(tmp_path: Path, changes: Any, says:
 def test_mobs_on_grass_have_no_badge_and_crates_on_plates_have_one():
     level = Scenario.load("crafter")
     sheet = SpriteSheet(sprite_sources(level), types=level.types)
-    cow = sheet.tile("cow", 0, 48, ground=("grass", 0)).copy()
+    cow = sheet.tile("cow", 0, 48, lower=[("grass", 0)]).copy()
     expected = sheet.tile("grass", 0, 48).copy()
     expected.blit(sheet.get("cow", 0, 48), (0, 0))
     assert cow.get_buffer().raw == expected.get_buffer().raw
-    with_badge = sheet.tile("crate", 0, 48, ground=("target", 0))
+    with_badge = sheet.tile("crate", 0, 48, lower=[("target", 0)])
     expected = sheet.tile("target", 0, 48).copy()
     expected.blit(sheet.get("crate", 0, 48), (0, 0))
     assert with_badge.get_buffer().raw != expected.get_buffer().raw

@@ -21,7 +21,7 @@ from gv_engine.play.session.replay import Replay
 from gv_engine.play.session.session import Session
 from gv_engine.play.session.sprite_paths import UNDER_AGENT_CORNERS, cut_edges, read_svg
 from gv_engine.play.ui.drawing.sprites import SpriteSheet, pygame
-from gv_engine.play.ui.drawing.tiles import encode_looks
+from gv_engine.play.ui.drawing.tiles import TileCache, encode_looks
 from gv_engine.plugins.web.page import (
     Link,
     PageStyle,
@@ -39,6 +39,7 @@ from gv_engine.world.simulation import Simulation
 from tests import ROOT
 from tests.boards import scenario
 from tests.domains.test_grid_stage import GUARDED
+from tests.systems import test_layers as layers
 from tests.web.games import NODE, compare, data_of, run_on_page, run_script
 
 needs_node = pytest.mark.skipif(not NODE, reason="needs node: apt install nodejs")
@@ -59,6 +60,43 @@ def test_a_page_plays_the_worlds_of_python(name: str):
     assert not different
     # no file names of this machine, as in descriptions of Python exceptions
     assert str(ROOT).encode() not in zlib.decompress(base64.b64decode(data_of(page)["wasm"]))
+
+
+@needs_node
+@pytest.mark.compiled
+def test_a_page_plays_and_draws_all_layers():
+    level = scenario("#######\n#A.3.4#\n#o.PL.#\n#.g.3m#\n#######", **layers.RULES)
+    page = make_page("layers", [level])
+    assert compare(page, [level], seeds=2, steps=100)[1] == 0
+    (line, cells) = run_on_page(
+        page,
+        """
+        const game = new Game(world, 5n, data.engine);
+        for (const action of [0, 0, 6, 0, 3]) game.step([action]);
+        const { top, below } = world.cells(0), fills = () => true;
+        const sprites = top.map((thing, k) => cellSprites(level.types, below[k], thing, {}, fills));
+        console.log(JSON.stringify(await game.toLine()));
+        console.log(JSON.stringify(sprites));
+        """,
+    )
+    game = Session.from_replay(Replay.from_line(line), level)
+    assert game.difference is None
+    game.undo(5)
+    game.redo(5)
+    assert game.state_digest() == Replay.from_line(line).steps[-1].state
+    frame, sheet = game.frame(), SpriteSheet(types=level.types)
+    codes = encode_looks(frame.grid, None, frame.beneath, frame.stacks)
+    found = TileCache(sheet, 16)[codes.ravel()]
+    assert len(np.unique(codes)) > 8
+    assert max(len(cell["layers"]) for cell in cells) == 5
+    for picture, cell in zip(found, cells, strict=True):
+        expected = pygame.Surface((16, 16), 0, 32)
+        for name, color in cell["layers"]:
+            expected.blit(sheet.get(name, color, 16), (0, 0))
+        if cell["covered"]:
+            sheet.draw_covered(expected, expected.get_rect(), *cell["covered"])
+        if cell["layers"][-1][0] != "wall":  # those are joined
+            assert (picture == pygame.surfarray.array2d(expected).T).all()
 
 
 @needs_node

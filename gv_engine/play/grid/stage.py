@@ -24,7 +24,7 @@ from gv_engine.play.ui.drawing import sprites
 from gv_engine.play.ui.drawing.sprites import SpriteSheet, clipped, draw_text_line, font, pygame
 from gv_engine.play.ui.drawing.stage import MAP_SHARE, Camera, Stage, scroll_offset
 from gv_engine.rules.errors import format_cell
-from gv_engine.rules.frame import AgentMark, Frame, PolicyMap
+from gv_engine.rules.frame import COVERED, AgentMark, Frame, PolicyMap, find_stack
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.domains import KeyCommand
 from gv_engine.scenario.readers.map import describe_object
@@ -594,6 +594,8 @@ class GridStage(Stage):
         present = {*np.unique(frame.grid[..., 0]).tolist(), int(frame.item[0])}
         if frame.beneath is not None:
             present |= {*np.unique(frame.beneath[..., 0]).tolist()}
+        for stack in () if frame.stacks is None else np.unique(frame.stacks).tolist():
+            present |= {entry & 255 for entry in find_stack(stack) if entry & COVERED}
         leftovers = {frame.types[kind].leaves for kind in present if kind < len(frame.types)}
         return {kind.index for kind in frame.types} - present - leftovers
 

@@ -305,7 +305,8 @@ class World {
   }
 
   /** Return height and width of the grid, and the (type, state, colour) of the topmost object and
-   * of the ground of each cell, row by row. The agent with index `agent` is left out, others count
+   * of the ground of each cell, row by row. The ground has those of covered objects between the two
+   * as its fourth item, the lowest first. The agent with index `agent` is left out, others count
    * as objects. */
   cells(agent) {
     const { level } = this, height = this.value("height"), width = this.value("width"), stride = level.fields.at[2][1];
@@ -321,19 +322,24 @@ class World {
       const seen = [kind, state ? (states[state] ??= read(state))[entity] : 0, colors[entity]];
       return state && stacks.length ? [...seen, stackOf(entity)] : seen;
     };
-    const things = read("at"), grounds = "ground" in level.fields && read("ground");
-    const top = [], below = [];
+    const names = this._layers(), layers = names.map(read), top = [], below = [];
     for (let y = 0; y < height; y++)
       for (let x = 0; x < width; x++) {
-        const thing = things[y * stride + x], ground = grounds ? grounds[y * stride + x] : 0;
-        top.push(look(thing || ground));
-        below.push(look(ground));
+        const objects = layers.map((layer) => layer[y * stride + x]), ground = "ground" in level.fields ? objects.pop() : 0;
+        const [shown, ...between] = objects.filter((entity) => entity);
+        top.push(look(shown ?? ground));
+        below.push(between.length ? [...look(ground), between.reverse().map(look)] : look(ground));
       }
     for (let other = 0; other < this.present; other++) {
       const [y, x] = this.pose(other);
       if (other !== agent && y >= 0) top[y * width + x] = look(other + 1);
     }
-    return { height, width, top, below: grounds ? below : null };
+    return { height, width, top, below: layers.length > 1 ? below : null };
+  }
+
+  /** Return the fields with the object of each cell, one for each layer, topmost first. */
+  _layers() {
+    return Object.keys(this.level.fields).filter((name) => /^(at|ground|between_\d+)$/.test(name));
   }
 
   /** Return the cells that guards see, by the cell of the guard, as `GridEpisode` finds them.
@@ -341,15 +347,15 @@ class World {
   watched() {
     const { level } = this, found = new Map(), width = this.value("width"), height = this.value("height");
     const read = (name) => (name in level.fields ? this._read(level.fields[name]) : []), stride = level.fields.at[2][1];
-    const names = ["at", "ground", "kind.value", "opaque.has", "solid.has", "door.status"];
-    const [things, grounds, kinds, opaque, solid, closed] = names.map(read);
+    const names = ["at", "kind.value", "opaque.has", "solid.has", "door.status"], layers = this._layers().map(read);
+    const [things, kinds, opaque, solid, closed] = names.map(read);
     const looksPast = (at) => !opaque[things[at]] && !closed[things[at]];
-    const enters = (at) => [things[at], grounds[at] ?? 0].every((entity) => !solid[entity] && !closed[entity]);
+    const enters = (at) => layers.every((layer) => !solid[layer[at]] && !closed[layer[at]]);
     for (const [kind, reach] of level.guards[this.value("member")]) {
       const states = read(level.types[kind].state);
       for (let y = 0; y < height; y++)
         for (let x = 0; x < width; x++) {
-          const guard = [things, grounds].map((layer) => layer[y * stride + x]).find((entity) => kinds[entity] === kind);
+          const guard = layers.map((layer) => layer[y * stride + x]).find((entity) => kinds[entity] === kind);
           if (guard === undefined) continue;
           const cells = found.get(y * width + x) ?? [], way = states[guard] ?? 0;
           found.set(y * width + x, cells);
@@ -403,7 +409,7 @@ class World {
       update(name, sent.length > 1 ? [sent.length] : [], sent, kind);
     }
     const height = this.value("height"), width = this.value("width");
-    for (const layer of ["at", "ground"].filter((name) => name in fields)) {
+    for (const layer of this._layers()) {
       const [, kind, [, stride]] = fields[layer], cells = this.column(layer);
       const inside = cells.filter((_, k) => k % stride < width && k < height * stride);
       update(layer, [height, width], inside, kind);
@@ -440,14 +446,15 @@ function spriteOf(types, [kind, state, color]) {
  * that is shown small in a corner, null for none: as gv_engine.play.ui.drawing.sprites.SpriteSheet.tile.
  * `sprites` are texts by name; `fills` says whether a sprite fills its cell. */
 function cellSprites(types, ground, thing, sprites, fills) {
-  const isBeneath = ground[0] > FLOOR && String(ground) !== String(thing), layers = [["floor", 0]];
-  const upper = spriteOf(types, thing), lower = spriteOf(types, ground), both = `${upper[0]}_on_${lower[0]}`;
-  if (isBeneath && Object.hasOwn(sprites, both)) return { layers: [...layers, [both, upper[1]]], covered: null };
-  if (isBeneath) layers.push(lower);
+  const isBeneath = ground[0] > FLOOR && String(ground) !== String(thing);
+  const lower = [...(isBeneath ? [ground] : []), ...(ground[3] ?? [])].map((look) => spriteOf(types, look));
+  const upper = spriteOf(types, thing), covered = lower.at(-1), both = covered && `${upper[0]}_on_${covered[0]}`;
+  const layers = [["floor", 0], ...lower];
+  if (covered && Object.hasOwn(sprites, both)) return { layers: [...layers.slice(0, -1), [both, upper[1]]], covered: null };
   if (thing[3]?.length) return { layers: [...layers, ...thing[3].map((state) => spriteOf(types, [thing[0], state, 0]))], covered: null };
   if (thing[0] !== FLOOR) layers.push(upper);
-  const isCovered = isBeneath && thing[0] !== FLOOR && (fills(...upper) || !fills(...lower));
-  return { layers, covered: isCovered ? lower : null };
+  const isCovered = covered && thing[0] !== FLOOR && (fills(...upper) || !fills(...covered));
+  return { layers, covered: isCovered ? covered : null };
 }
 
 /** Return the edges at which the object in a cell joins its neighbours, a bit for each of EDGES: as

@@ -52,7 +52,7 @@ SYMBOL_PLACEHOLDER = re.compile(r"{{(emblem|sign)}}")
 # type, state and colour of the ground object, 0 for none, and joined edges, see `add_joins`.
 CellCodes = NDArray[np.uint32] | NDArray[np.uint64]
 
-GroundSprite = tuple[str, int]  # name and colour of the ground object below a sprite
+LowerSprite = tuple[str, int]  # name and colour of an object below a sprite
 
 
 class SpriteSheet:
@@ -177,26 +177,28 @@ class SpriteSheet:
         color: int,
         size: int,
         is_lit: bool = True,
-        ground: GroundSprite | None = None,
+        lower: Sequence[LowerSprite] = (),
         joins: int = 0,
     ) -> pygame.Surface:
-        """Return the sprite `name` drawn on the floor, and on the object `ground` if given, which
-        is repeated small in a corner. A sprite for both, such as `crate_on_target`, replaces them.
+        """Return the sprite `name` drawn on the floor and on the covered objects `lower`, the
+        lowest first. The last of them is repeated small in a corner. A sprite for it and the
+        uppermost object, such as `crate_on_target`, replaces both.
         The surface is opaque; callers must not change it. `color`, `size`, `is_lit` and `joins` are
         as for `get`."""
-        cache, key = self._get_cache(size), ("tile", name, color, is_lit, ground, joins)
+        cache, key = self._get_cache(size), ("tile", name, color, is_lit, *lower, joins)
         if key not in cache:
             tile = pygame.Surface((size, size), 0, 32)
             tile.blit(self.get("floor", 0, size), (0, 0))
-            combined = ground and combined_name(name, ground[0])
+            covered = lower[-1] if lower else None
+            combined = covered and combined_name(name, covered[0])
             if combined and sprite_paths.find_sprite(combined, self._all_sources):
-                name, ground = combined, None
-            if ground:
-                tile.blit(self.get(*ground, size), (0, 0))
-            if not ground or name != "floor":  # the floor does not hide what lies on it
+                name, lower, covered = combined, lower[:-1], None
+            for below in lower:
+                tile.blit(self.get(*below, size), (0, 0))
+            if not covered or name != "floor":  # the floor does not hide what lies on it
                 tile.blit(self.get(name, color, size, joins=joins), (0, 0))
-                if ground and (self._fills_cell(name, color) or not self._fills_cell(*ground)):
-                    self.draw_covered(tile, tile.get_rect(), *ground)
+                if covered and (self._fills_cell(name, color) or not self._fills_cell(*covered)):
+                    self.draw_covered(tile, tile.get_rect(), *covered)
             cache[key] = tile if is_lit else _dim(tile)
         return cache[key]
 

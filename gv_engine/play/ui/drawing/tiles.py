@@ -14,12 +14,13 @@ from gv_engine.play.session import sprite_paths
 from gv_engine.play.ui.drawing.sprites import (
     ANGLES,
     CellCodes,
+    LowerSprite,
     Rect,
     SpriteSheet,
     draw_text_line,
     pygame,
 )
-from gv_engine.rules.frame import find_stack
+from gv_engine.rules.frame import COVERED, find_stack
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.scenario.scenario import Scenario
 
@@ -106,14 +107,17 @@ class TileCache:
         """Return the picture of a cell; `code` packs its appearance as `encode_looks` does."""
         type_index, state, color, is_lit, *ground_appearance, joins = code.to_bytes(8, "little")
         ground_type, ground_state, ground_color = ground_appearance
-        sheet, ground = self._sheet, None
+        sheet, lower, states = self._sheet, list[LowerSprite](), list[int]()
         if ground_type:
-            ground = sheet.sprite_name(ground_type, ground_state), ground_color
-        name = sheet.sprite_name(type_index, state)
-        if stack := 0 if ground_type else ground_state | ground_color << 8:
-            states = dict.fromkeys(find_stack(stack))
-            name = sprite_paths.STACKED.join(sheet.sprite_name(type_index, each) for each in states)
-        return sheet.tile(name, color, self.cell, bool(is_lit), ground, joins)
+            lower.append((sheet.sprite_name(ground_type, ground_state), ground_color))
+        for entry in () if ground_type else find_stack(ground_state | ground_color << 8):
+            if entry & COVERED:
+                lower.append((sheet.sprite_name(entry & 255, entry >> 8 & 255), entry >> 16 & 255))
+            elif entry not in states:
+                states.append(entry)
+        names = [sheet.sprite_name(type_index, each) for each in states or [state]]
+        name = sprite_paths.STACKED.join(names)
+        return sheet.tile(name, color, self.cell, bool(is_lit), lower, joins)
 
 
 class TileCanvas:
