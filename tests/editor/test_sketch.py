@@ -73,6 +73,59 @@ def test_what_is_beneath_stays_and_goes_last():
     assert not made.faults
 
 
+STACKS = f"""\
+layers: [ground, item, effect, body]
+map: |
+  #####
+  #>ps#
+  #ECx#
+  #####
+legend:
+  p: Potion
+  C: Crate
+  s: {{between: [Potion, Glow], ground: Ice}}
+  x: {{object: Crate, between: Potion}}
+objects:
+  Ice: {{layer: ground}}
+  Potion: {{layer: item}}
+  Gem: {{layer: item}}
+  Glow: {{layer: effect}}
+  Crate: {{}}
+{RULES}"""
+
+
+def test_what_lies_between_stays_and_is_painted_by_layer():
+    made = work(STACKS)
+    for cell, thing, found in (
+        ((1, 2), {"object": "Crate"}, {"object": "Crate", "between": "Potion"}),
+        ((1, 2), {"object": "Gem"}, {"object": "Crate", "between": "Gem"}),
+        ((1, 2), {"object": "Glow"}, {"object": "Crate", "between": ["Gem", "Glow"]}),
+        ((1, 2), {}, {"between": ["Gem", "Glow"]}),
+        ((1, 2), {}, {}),
+        ((1, 3), {"object": "Gem"}, {"between": ["Glow", "Gem"], "ground": "Ice"}),
+        ((2, 2), {"object": "Potion"}, {"object": "Crate", "between": "Potion"}),
+        ((2, 3), {"agent": "LEFT"}, {"agent": "LEFT", "between": "Potion"}),
+    ):
+        paint(made, cell, thing)
+        assert made.map.thing(cell) == found
+    assert not made.faults
+    assert made.map.rows[2] == "#Ex" + made.map.rows[2][3:]
+    kinds = made.map.cell_arrays()[0][..., 0]
+    assert kinds[1, 3] == made.vocabulary.types["Glow"].index
+    brushes = Brushes(made.vocabulary)
+    brushes.pick({"between": ["Glow", "Gem"], "ground": "Ice"})
+    assert brushes.selected == "Glow"
+
+
+def test_a_sampled_level_keeps_all_layers():
+    made = work(STACKS.replace("map: |", "symmetries: [turn]\nmap: |"))
+    fixed = made.copy_with_level(3)
+    assert not fixed.faults
+    cells = [fixed.map.thing(cell) for cell in fixed.map.cells()]
+    assert {"between": ["Glow", "Potion"], "ground": "Ice"} in cells
+    assert {"object": "Crate", "between": "Potion"} in cells
+
+
 def test_the_one_agent_moves_and_several_do_not():
     made = work()
     paint(made, (1, 3), {"agent": "LEFT"})

@@ -10,10 +10,13 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stderr, suppress
+from dataclasses import replace
 from io import StringIO
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from gv_engine.play.editor import pack, text_buffer
 from gv_engine.play.editor.map_model import MapCell, MapModel, Vocabulary, read_vocabulary
@@ -33,6 +36,7 @@ from gv_engine.scenario.documents.trust import DEFAULT_TRUST, Trust, split_optio
 from gv_engine.scenario.domains import DOMAINS
 from gv_engine.scenario.levels.packs import is_pack
 from gv_engine.scenario.library import ScenarioRef
+from gv_engine.scenario.readers.map import Symbol
 from gv_engine.scenario.reference_docs import load_formats
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.files import path_exists
@@ -223,9 +227,9 @@ class EditorDocument:
         return []
 
     def _type_names(self, cell: MapCell) -> set[str]:
-        """Return the names of the object types in `cell`: of its object and of its ground."""
+        """Return the names of the object types in `cell`, on all its layers."""
         symbol = self.map.symbol(cell)
-        layers = filter(None, (symbol, symbol and symbol.ground))
+        layers = (symbol, *symbol.below) if symbol else ()
         return {self.vocabulary.types[layer.kind].name for layer in layers}
 
     @property
@@ -315,11 +319,25 @@ class EditorDocument:
         if self.scenario is None:
             raise EditError("The level cannot be made: something is wrong with the file")
         world = make_level(self.scenario, seed)
-        agents = [
-            (world.position.y[agent], world.position.x[agent], world.agent.facing[agent])
+        facing_by_cell = {
+            (world.position.y[agent], world.position.x[agent]): world.agent.facing[agent]
             for agent in world.everyone
-        ]
-        return self.map.replace_generator(world.cells(), world.beneath(), agents)
+        }
+        symbols = {
+            cell: replace(_read_cell(world, cell), facing=facing_by_cell.get(cell))
+            for cell in np.ndindex(world.height, world.width)
+        }
+        return self.map.replace_generator((world.height, world.width), symbols)
+
+
+def _read_cell(world: Any, cell: MapCell) -> Symbol:
+    """Return the objects in a cell of a world as a legend entry."""
+    above, *between, ground = (
+        Symbol(*world.appearance(layer[cell])) if layer[cell] else None
+        for layer in (world.at, *world.between, world.ground)
+    )
+    lower = tuple(filter(None, between))
+    return replace(above or Symbol(), ground=ground, between=lower)
 
 
 # ---- opening -------------------------------------------------------------------------------------

@@ -18,12 +18,21 @@ from gv_engine.play.editor import text_buffer
 from gv_engine.play.editor.text_buffer import EditError, KeyPath, has_value, list_length
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.rules.geometry import ORIENTATIONS
-from gv_engine.rules.objects import ABOVE, COLORS, OBJECT_TYPES, USUAL_COLORS, ObjectTypes
+from gv_engine.rules.objects import (
+    ABOVE,
+    COLORS,
+    GROUND,
+    OBJECT_TYPES,
+    TERRAIN,
+    USUAL_COLORS,
+    ObjectTypes,
+)
 from gv_engine.scenario.documents.document import Document
 from gv_engine.scenario.readers.definitions import (
     AgentSpecs,
     declare_components,
     read_agents,
+    read_layers,
     read_object_types,
 )
 from gv_engine.scenario.readers.map import LEGEND, LEGEND_KEYS, Legend, Symbol, read_legend
@@ -80,7 +89,8 @@ class Vocabulary:
             del thing["color"]
         if isinstance(thing.get("ground"), dict):
             thing["ground"] = _shorten_entry(self.normalize_entry(thing["ground"]))
-        return thing
+        between = [_shorten_entry(self.normalize_entry(entry)) for entry in _list_between(thing)]
+        return _with_between(thing, between)
 
     def thing_of_symbol(self, symbol: Symbol) -> CellThing:
         """Convert a parsed legend entry without random values to a dict as in the file (see
@@ -92,7 +102,8 @@ class Vocabulary:
             thing[AGENT_KEY] = ORIENTATIONS[symbol.facing]
         if symbol.ground:
             thing["ground"] = _shorten_entry(self.thing_of_symbol(symbol.ground))
-        return thing
+        between = [_shorten_entry(self.thing_of_symbol(each)) for each in symbol.between]
+        return _with_between(thing, between)
 
     def thing_of_type(self, kind: int, state: int = 0, color: int = NONE) -> dict[str, Any]:
         """Return the legend entry of an object; `kind` is an index of `types`, `state` an index of
@@ -105,11 +116,32 @@ class Vocabulary:
             thing["color"] = COLORS[color]
         return thing
 
-    def is_ground(self, thing: CellThing) -> bool:
-        """Return True if the object in the legend entry `thing` belongs to the ground layer, as ice
-        does."""
+    def layer_of(self, thing: CellThing) -> str:
+        """Return the layer of the object in the legend entry `thing`; the uppermost one for an
+        agent or an unknown object."""
         name = thing.get("object")
-        return name in self.types and self.types[str(name)].layer != ABOVE
+        return self.types[str(name)].layer if name in self.types else ABOVE
+
+    def put_lower(self, before: CellThing, thing: CellThing) -> dict[str, Any]:
+        """Return the legend entry `before` with the object of `thing`, which belongs to a lower
+        layer, in place of the one on that layer."""
+        layer = self.layer_of(thing)
+        if layer in (GROUND, TERRAIN):
+            return {**before, "ground": _shorten_entry(thing)}
+        others = _list_between(before)
+        others = [entry for entry in others if self.layer_of(_as_entry(entry)) != layer]
+        return _with_between(before, [*others, _shorten_entry(thing)])
+
+
+def _list_between(thing: CellThing) -> list[Any]:
+    between = thing.get("between", [])
+    return between if isinstance(between, list) else [between]
+
+
+def _with_between(thing: CellThing, between: list[Any]) -> dict[str, Any]:
+    """Return a legend entry with the objects `between`, a list in the file if there are several."""
+    rest = {key: part for key, part in thing.items() if key != "between"}
+    return {**rest, "between": between if len(between) > 1 else between[0]} if between else rest
 
 
 def _as_entry(content: Any) -> dict[str, Any]:
@@ -137,6 +169,7 @@ def read_vocabulary(document: Document) -> Vocabulary:
         for node in list_referring_nodes(document.root):
             names.import_references(node)
     read("components", partial(declare_components, names), None)
+    read("layers", partial(read_layers, names), None)
     read("objects", partial(read_object_types, names), None)
     read("draw", draws.read, None)
     legend: Legend = read("legend", partial(read_legend, draws), {})
@@ -218,7 +251,8 @@ def _fix_symbol(symbol: Symbol, draws: RandomValues) -> Symbol:
     if facing is not None:  # agents with any direction face up
         facing = draws.list_possible_values(facing)[0] % len(ORIENTATIONS)
     ground = symbol.ground and _fix_symbol(symbol.ground, draws)
-    return Symbol(kind, state, color, facing, room=symbol.room, ground=ground)
+    between = tuple(_fix_symbol(each, draws) for each in symbol.between)
+    return Symbol(kind, state, color, facing, room=symbol.room, ground=ground, between=between)
 
 
 # ---- brushes -------------------------------------------------------------------------------------
@@ -342,10 +376,11 @@ class Brushes:
 
     def pick(self, thing: CellThing) -> None:
         """Select the brush that paints the object of the legend entry `thing`, in its state and
-        colour; if the entry has no object, its agent, else its ground."""
+        colour; if the entry has no object, its agent, else the object below."""
         layer = thing
-        if "object" not in thing and AGENT_KEY not in thing and "ground" in thing:
-            layer = _as_entry(thing["ground"])
+        lower = [*_list_between(thing), *([thing["ground"]] if "ground" in thing else [])]
+        if "object" not in thing and AGENT_KEY not in thing and lower:
+            layer = _as_entry(lower[0])
         default_name = AGENT_KEY if AGENT_KEY in layer else self._vocab.types[FLOOR].name
         name = str(layer.get("object", default_name))
         if name not in self.names:
@@ -428,7 +463,7 @@ class MapModel:
             if symbol := self.symbol(cell):
                 below = symbol.ground or Symbol(FLOOR, 0, 0)
                 ground[cell] = below.kind, below.state, below.color
-                top = below if symbol.kind == FLOOR and symbol.ground else symbol
+                top = symbol.below[0] if symbol.kind == FLOOR and symbol.below else symbol
                 grid[cell] = top.kind, top.state, top.color
         return grid, ground
 
@@ -588,31 +623,15 @@ class MapModel:
         walled = [wall * width, *(f"{wall}{row}{wall}" for row in inner), wall * width]
         return self._with_rows(self._text, walled)
 
-    def replace_generator(
-        self, grid: Any, ground: Any, agents: Iterable[tuple[int, int, int]]
-    ) -> str:
-        """Return the file's text with a fixed map in place of the level generator.
-
-        Args:
-            grid: (H, W, 3) type, state and colour of the objects in every cell.
-            ground: the same of the ground; None without ground.
-            agents: (y, x, facing) of the agents.
-        """
+    def replace_generator(self, shape: tuple[int, int], symbols: Mapping[MapCell, Symbol]) -> str:
+        """Return the file's text with a fixed map of `shape` (height, width) in place of the level
+        generator. `symbols` has the objects and agents of each cell."""
         vocab, text = self._vocab, self._text
         for key in _GENERATOR_KEYS:
             if has_value(text, (key,)):
                 text = text_buffer.remove(text, (key,))
-        text = text_buffer.put_rows(text, ("map",), ["." * grid.shape[1]] * grid.shape[0])
-        facing_by_cell = {(y, x): facing for y, x, facing in agents}
-        placements = []
-        for y, x in np.ndindex(*grid.shape[:2]):
-            has_ground = ground is not None and ground[y, x, 0] > FLOOR
-            below = Symbol(*ground[y, x].tolist()) if has_ground else None
-            symbol = Symbol(*grid[y, x].tolist())
-            if below == symbol:
-                symbol = Symbol(FLOOR, 0, NONE)
-            symbol = replace(symbol, facing=facing_by_cell.get((y, x)), ground=below)
-            placements.append(((y, x), vocab.thing_of_symbol(symbol)))
+        text = text_buffer.put_rows(text, ("map",), ["." * shape[1]] * shape[0])
+        placements = [(cell, vocab.thing_of_symbol(symbol)) for cell, symbol in symbols.items()]
         generated = MapModel(text, None, replace(vocab, agents=0))
         return generated.paint(placements, keeps_ground=False)
 
@@ -639,22 +658,25 @@ def cells_of_line(start: MapCell, end: MapCell) -> list[MapCell]:
 
 
 def _paint_over(before: CellThing, thing: CellThing, vocab: Vocabulary) -> dict[str, Any]:
-    """Return the legend entry of a cell after `thing` is painted over its entry `before`. Ground
-    and room name stay; if `thing` is ground, only the ground changes."""
-    kept = {key: before[key] for key in ("ground", "room") if key in before}
-    if vocab.is_ground(thing):
-        return {**before, "ground": _shorten_entry(thing)}
-    if not thing and before.keys() <= kept.keys():  # of a bare cell the ground goes, too
-        kept.pop("ground", None)
+    """Return the legend entry of a cell after `thing` is painted over its entry `before`. Lower
+    layers and room name stay; if `thing` is of a lower layer, only that layer changes."""
+    if vocab.layer_of(before) not in (ABOVE, GROUND, TERRAIN):
+        own = {key: part for key, part in before.items() if key in ("object", "state", "color")}
+        before = {key: part for key, part in before.items() if key not in own}
+        before = vocab.put_lower(before, own)
+    kept = {key: before[key] for key in ("ground", "between", "room") if key in before}
+    if vocab.layer_of(thing) != ABOVE:
+        return vocab.put_lower(before, thing)
+    if not thing and before.keys() <= kept.keys():  # of a bare cell the lower layers go, too
+        kept = {key: kept[key] for key in kept if key == "room"}
     return {**thing, **kept}
 
 
 def _nested_things(thing: CellThing) -> Iterator[CellThing]:
-    """Yield the legend entry `thing`, and the entries of its ground, its content and the object it
-    holds."""
+    """Yield the legend entry `thing`, and the entries of its lower layers, its content and the
+    object it holds."""
     yield thing
-    for key in ("ground", "content", "holds"):
-        inner = thing.get(key)
+    for inner in (*_list_between(thing), *map(thing.get, ("ground", "content", "holds"))):
         if inner is not None:
             yield from _nested_things(_as_entry(inner))
 
@@ -662,8 +684,10 @@ def _nested_things(thing: CellThing) -> Iterator[CellThing]:
 def _candidate_characters(thing: CellThing) -> Iterator[str]:
     """Yield map characters for a legend entry, best first: letters of the names of its object,
     ground and colour, then any others."""
-    ground = _as_entry(thing.get("ground")).get("object")
-    names = [str(part) for part in (thing.get("object"), ground, thing.get("color")) if part]
+    lower = [
+        _as_entry(entry).get("object") for entry in (thing.get("ground"), *_list_between(thing))
+    ]
+    names = [str(part) for part in (thing.get("object"), *lower, thing.get("color")) if part]
     for name in (*names, *([AGENT_KEY] if AGENT_KEY in thing else [])):
         yield from (name[0].upper(), name[0].lower())
     yield from "".join(names)

@@ -213,10 +213,12 @@ def describe_cell(thing: map_model.CellThing) -> str:
         words.append("one of several things")
     if map_model.AGENT_KEY in thing:
         words.append(f"the agent, looking {str(thing[map_model.AGENT_KEY]).lower()}")
-    for key, preposition in (("content", "with"), ("holds", "holding"), ("ground", "on")):
-        if key in thing:
-            inner = thing[key] if isinstance(thing[key], dict) else {"object": thing[key]}
-            words.append(f"{preposition} {describe_cell(inner)}")
+    parts = ("content", "with"), ("holds", "holding"), ("between", "on"), ("ground", "on")
+    for key, preposition in parts:
+        for part in thing[key] if isinstance(thing.get(key), list) else [thing.get(key)]:
+            if part is not None:
+                inner = part if isinstance(part, dict) else {"object": part}
+                words.append(f"{preposition} {describe_cell(inner)}")
     if "room" in thing:
         words.append(f"in {thing['room']}")
     return " ".join(words) or "floor"
