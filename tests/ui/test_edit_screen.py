@@ -595,7 +595,7 @@ def test_forms_show_values_in_words(desk: Desk, screen: EditScreen):
     desk.choose("door")
     desk.choose("color")
     desk.choose("red")
-    assert [row.value for row in desk.top(FormScreen).rows()][:3] == ["door", "-", "red"]
+    assert [row.value for row in desk.top(FormScreen).rows()][:3] == ["door", "default", "red"]
 
 
 def test_values_are_picked_and_stepped_and_no_yaml_is_typed(desk: Desk, screen: EditScreen):

@@ -91,7 +91,7 @@ def test_somebody_new_is_led_from_level_to_level(desk: Desk):
     desk.app.pop()
     pack = desk.top(PackScreen)
     assert pack.chosen == 1
-    assert tutorial.levels[0].text == "4 steps · par 4"
+    assert tutorial.levels[0].text == "Best 4 · par 4"
     desk.back_to_start()
     desk.draw()
     assert tutorial.text.startswith("1 of 6 solved")

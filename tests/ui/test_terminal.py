@@ -182,7 +182,7 @@ def test_a_puzzle_has_its_names_texts_par_and_medals(
     text = said(terminal, "Up", "Up", "Up", "Up", width=100)
     assert "Solved!" in text
     assert "4 steps · par 4 · your best 4" in text
-    assert "Solved, Par, First try" in text
+    assert "Done, Par, First try" in text
     second = screen("tutorial#2", 0, arrow_keys="point")
     said(second, "Up", "Z")  # taken back: no first try
     text = said(second, width=100)
@@ -193,7 +193,7 @@ def test_a_puzzle_has_its_names_texts_par_and_medals(
     assert any(mark.startswith("tried_") for mark in marked)
     shown = said(picker(), *"GO", "Space", *"AHEAD", width=100)
     assert "tutorial-1 Go ahead" in shown
-    assert "par 4 · your best 4 · Solved, Par, First try" in shown
+    assert "par 4 · your best 4 · Done, Par, First try" in shown
 
 
 @pytest.mark.compiled

@@ -65,14 +65,15 @@ def arrow_points(action: str, facing: int) -> list[tuple[float, float]]:
 
 @lru_cache(maxsize=4)
 def soften_edges(hidden: bytes, shape: tuple[int, int], cell: int, color: str) -> pygame.Surface:
-    """Return a picture of a board with cells of `cell` pixels: `color` at the edges of seen cells
-    beside hidden ones, and else transparent. `hidden` is an (H, W) mask of `shape` as bytes."""
+    """Return a picture of a board with cells of `cell` pixels: `color` on hidden cells and at the
+    edges of seen cells beside them, and else transparent. `hidden` is an (H, W) mask of `shape` as
+    bytes."""
     mask = np.frombuffer(hidden, np.bool_).reshape(shape)
     large = np.kron(np.pad(mask, 1, constant_values=True), np.ones((_PARTS, _PARTS)))
     blurred: NDArray[Any] = large
     for axis in (0, 1):
         blurred = np.mean([np.roll(blurred, shift, axis) for shift in range(-2, 3)], axis=0)
-    opacity = np.where(large, 0, np.minimum(1, 2 * blurred))[_PARTS:-_PARTS, _PARTS:-_PARTS]
+    opacity = np.maximum(large, np.minimum(1, 2.5 * blurred))[_PARTS:-_PARTS, _PARTS:-_PARTS]
     small = pygame.Surface(opacity.shape[::-1], pygame.SRCALPHA)
     small.fill(color)
     pygame.surfarray.pixels_alpha(small)[:] = (255 * opacity.T).astype(np.uint8)

@@ -19,7 +19,7 @@ from gv_engine.play.grid.input_map import Walk
 from gv_engine.play.grid.inspector import GridInspector
 from gv_engine.play.grid.motion import Cell, Motion, find_motion, is_failure, lerp, step_sound
 from gv_engine.play.grid.view_places import MIN_MAP_SIZE, GridShape, ViewPlace, place_views
-from gv_engine.play.ui.colors import Theme
+from gv_engine.play.ui.colors import DARK, Theme
 from gv_engine.play.ui.drawing import sprites
 from gv_engine.play.ui.drawing.sprites import SpriteSheet, clipped, draw_text_line, font, pygame
 from gv_engine.play.ui.drawing.stage import MAP_SHARE, Camera, Stage, scroll_offset
@@ -30,6 +30,7 @@ from gv_engine.scenario.domains import KeyCommand
 from gv_engine.scenario.readers.map import describe_object
 
 _TURNS = ("TURN_LEFT", "TURN_RIGHT")
+_FOG = DARK.background  # colour of what players have not seen, and of what is around the grid
 _MAX_SOFT_PIXELS = 4_000_000  # of a board whose edges in fog are soft
 _STEP_SECONDS = 0.12  # duration of the animation of a step
 _END_SECONDS = 0.7  # duration of the animation of the last step of an episode
@@ -194,7 +195,7 @@ class GridStage(Stage):
         room = tuple(rect)
         self._places = place_views(view, room, self.line, grid, seen, self._readable, has_labels)
         with clipped(surface, rect):
-            surface.fill(self._theme.background, rect)
+            surface.fill(_FOG if self._is_foggy else self._theme.background, rect)
             if "state" in self._places:
                 if surroundings is not None:
                     self._draw_surroundings(surface, rect, self._places["state"].rect, surroundings)
@@ -211,6 +212,10 @@ class GridStage(Stage):
     def _readable(self) -> int:
         return self.line * 5 // 4
 
+    @property
+    def _is_foggy(self) -> bool:
+        return self.view == "explored" and not self.is_research
+
     def _draw_label(self, surface: pygame.Surface, name: str, place: ViewPlace) -> None:
         if place.label.h:
             text, line = name.capitalize(), self.line * 7 // 8
@@ -222,8 +227,6 @@ class GridStage(Stage):
         around the rest; else the whole grid is shown, with nothing around it."""
         grid = self._frame.grid
         whole = pygame.Rect(0, 0, *grid.shape[1::-1])
-        if self.view == "explored" and not self.is_research:  # do not tell how large the level is
-            return whole, np.array((HIDDEN, 0, 0), np.uint8)
         if self.is_research or self.view != "state" or self._game.scenario.dim:
             return whole, None
         edges = np.concatenate((grid[0], grid[-1], grid[:, 0], grid[:, -1]))
@@ -252,8 +255,6 @@ class GridStage(Stage):
         shape = height + 2 * rows + 1, width + 2 * columns + 1, 3
         corner = rows * cell - (board.y - room.y), columns * cell - (board.x - room.x)
         walls = GridContent(np.broadcast_to(look, shape), (-9, -9, 0))
-        if look[0] == HIDDEN:
-            walls = walls._replace(lit=np.zeros(shape[:2], np.bool_))
         self._surroundings.draw(surface, room, corner, cell, walls)
 
     def _draw_state(
@@ -287,11 +288,9 @@ class GridStage(Stage):
         if self.side_panel is self._inspector and (lit := self._inspector.lit) is not None:
             content = content._replace(lit=lit)
         self._state.draw(surface, rect, start, cell, content, moving, progress)
-        if self.view == "explored" and height * width * cell**2 <= _MAX_SOFT_PIXELS:
+        if self._is_foggy and height * width * cell**2 <= _MAX_SOFT_PIXELS:
             hidden = frame.grid[..., 0] == HIDDEN
-            edge = overlay.soften_edges(
-                hidden.tobytes(), hidden.shape, cell, self._theme.background
-            )
+            edge = overlay.soften_edges(hidden.tobytes(), hidden.shape, cell, _FOG)
             with clipped(surface, rect):
                 surface.blit(edge, self._state.cell_rect(0, 0))
         watched = chain.from_iterable(frame.watched.values())
@@ -301,7 +300,9 @@ class GridStage(Stage):
                 overlay.draw_policy_map(surface, shown_map, self._state.cell_rect)
         if ended:
             spot = self._state.cell_rect(*frame.agent[:2]) if frame.success else None
-            overlay.draw_spotlight(surface, surface.get_clip(), spot, self._theme.accent, ended)
+            is_alone = self._find_area()[1] is None and not self._is_foggy
+            room = rect if is_alone else surface.get_clip()
+            overlay.draw_spotlight(surface, room, spot, self._theme.accent, ended)
         self._draw_agent_marks(surface, progress)
         if self._has_minimap and (height * cell > rect.h or width * cell > rect.w):
             shown = start[0] / cell, start[1] / cell, rect.h / cell, rect.w / cell

@@ -365,7 +365,7 @@ _LEVEL_LINE = re.compile(rb'\s*"?(\w{1,64})"?\s*=\s*([1-9]\d{0,8})\s*(#.*)?')
 # Marks of levels with a failed try, and of levels solved at the first try.
 _MARKS = _TRIED, _FIRST = "tried_", "first_"
 # Medals of a level, with their names.
-MEDALS = {"solved": "Solved", "par": "Par", "first": "First try"}
+MEDALS = {"solved": "Done", "par": "Par", "first": "First try"}
 
 
 OPEN_LEVELS = 3  # number of levels of a pack that are open and not solved
@@ -457,7 +457,7 @@ class Progress:
         return tuple(medal for medal in MEDALS if is_won[medal])
 
     def format_medals(self, level: PackLevel) -> str:
-        """Return the names of the medals that the player has won in `level`, such as `Solved,
+        """Return the names of the medals that the player has won in `level`, such as `Done,
         Par`."""
         return ", ".join(MEDALS[medal] for medal in self.medals(level))
 

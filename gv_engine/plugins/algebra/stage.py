@@ -38,6 +38,11 @@ class TreeLayout(NamedTuple):
     size: tuple[int, int]
 
 
+def with_times_signs(text: str) -> str:
+    """Return `text` with × for *, of the same length, as the window shows it."""
+    return text.replace("*", "×")
+
+
 def measure_text(text: str, line: int) -> int:
     """Return the width of a text for a line height, both in pixels."""
     return font(line).size(text)[0]
@@ -373,7 +378,7 @@ class TreeStage(Stage):
         if self._mouse is not None and (node := self._node_at(self._mouse)) is not None:
             pointed = self._frame.nodes[node]
             rules = ", ".join(self._frame.rules[rule] for rule in pointed.rules)
-            text = self._frame.text[slice(*pointed.whole)]
+            text = with_times_signs(self._frame.text[slice(*pointed.whole)])
             return f"{text}: {rules or 'no rule applies here'}"
         if self._frame.action:
             return f"{self._frame.action}: {format_reward(self._frame.reward)}"
@@ -409,7 +414,9 @@ class TreeStage(Stage):
         text_rect, max_line = available.copy(), 3 * self.line
         if self.view == "both":
             text_rect.h, max_line = available.h // 3, self.line * 5 // 4
-        text = WrappedText(self._frame.text, text_rect, max_line, self._cursor.chosen.span[0])
+        text = WrappedText(
+            with_times_signs(self._frame.text), text_rect, max_line, self._cursor.chosen.span[0]
+        )
         surface.blit(rounded_rect(text.rect.size, self.line // 2, self._theme.card), text.rect)
         text.draw(surface, self._theme, self._frame, self._cursor.node)
         self._text = text
@@ -537,7 +544,7 @@ class TreeStage(Stage):
         if min(inner.size) > 0:
             surface.blit(rounded_rect(inner.size, max(0, radius - border), background), inner)
         if line_height >= MIN_NODE_LINE:
-            text_surface = font(line_height).render(node.text, color)
+            text_surface = font(line_height).render(with_times_signs(node.text), color)
             visible = text_surface.get_bounding_rect()  # some signs stand high in their line
             target = visible.copy()
             target.center = rect.center
@@ -608,7 +615,7 @@ class TreeStage(Stage):
         draw_text_line(surface, title, "Moves", line, theme.muted)
         rows: list[tuple[str, str, str]] = []  # code of the rule, text, colour
         for entry in history[max(0, len(history) - num_rows) :]:
-            first, *continued = wrap_text(entry.text, line, rect.w - code_width)
+            first, *continued = wrap_text(with_times_signs(entry.text), line, rect.w - code_width)
             color = theme.text if entry is history[-1] else theme.muted
             rows.append((codes.get(entry.rule, ""), first, color))
             rows += [("", text, color) for text in continued]

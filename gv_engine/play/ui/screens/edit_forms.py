@@ -19,7 +19,7 @@ from gv_engine.play.editor.text_buffer import (
 )
 from gv_engine.play.ui.drawing.sprites import Rect
 from gv_engine.play.ui.drawing.widgets import Painter, cut
-from gv_engine.play.ui.screens.menu import Menu, MenuRow
+from gv_engine.play.ui.screens.menu import UNSET, Menu, MenuRow
 from gv_engine.play.ui.screens.replay import Prompt
 from gv_engine.rules.errors import format_cell
 from gv_engine.scenario.documents.parameters import PARAMETERS
@@ -343,8 +343,8 @@ class PartsScreen(InnerForm):
 
 
 def _format_value(field: FormField, vocabulary: Vocabulary) -> str:
-    """Return the value of `field` as a text: yes or no for booleans, - for none; for a rule, its
-    name and its arguments, each formatted as in its own field."""
+    """Return the value of `field` as a text: yes or no for booleans, default for none; for a rule,
+    its name and its arguments, each formatted as in its own field."""
     for name, value in field.presets.items():
         if value == field.value:
             return name
@@ -352,7 +352,7 @@ def _format_value(field: FormField, vocabulary: Vocabulary) -> str:
         parts = form_fields(field.keys, field.current, vocabulary)
         texts = (_format_value(part, vocabulary) for part in parts if part.value is not None)
         return ", ".join(texts)
-    return to_words(field.value) if isinstance(field.value, bool) else field.shown or "-"
+    return to_words(field.value) if isinstance(field.value, bool) else field.shown or UNSET
 
 
 def _join_path(path: str, name: str) -> str:

@@ -136,12 +136,12 @@ def _draw_selected_brush(painter: Painter, rect: Rect, screen: EditScreen) -> No
     """Draw into `rect` the name of the object selected for painting, and buttons for its next
     state, its next colour and the next tool."""
     brushes, line, name = screen.brushes, painter.line_height, screen.brushes.selected
-    painter.draw_text(cut(rect, "top", line), to_words(name), size=1.1, is_name=True)
+    painter.draw_text(cut(rect, "top", line), to_words(name).capitalize(), size=1.1, is_name=True)
     states, colors = brushes.states(name), brushes.colors(name)
     texts = {
-        "next_state": states[brushes.state(name)].lower() if states else "",
-        "next_color": COLORS[brushes.color(name)].lower() if colors else "",
-        "next_tool": screen.tool,
+        "next_state": states[brushes.state(name)].capitalize() if states else "",
+        "next_color": COLORS[brushes.color(name)].capitalize() if colors else "",
+        "next_tool": screen.tool.capitalize(),
     }
     for index, (command, text) in enumerate(texts.items()):
         slot = Rect(rect.x, rect.y + index * line * 4 // 3, rect.w, line * 5 // 4)

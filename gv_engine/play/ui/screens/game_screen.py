@@ -518,10 +518,14 @@ class GameScreen(Screen):
     def draw_controls(self, painter: Painter, rect: Rect) -> None:
         """Draw the controls below the world into `rect`: the timeline, with which the user goes to
         any step."""
+        if self._has_timeline:
+            self._draw_timeline(painter, rect)
+
+    @property
+    def _has_timeline(self) -> bool:
         game = self.game
         is_usual = game.position == game.length and not self._watched_game.difference
-        if game.length and (self.is_research or not is_usual):
-            self._draw_timeline(painter, rect)
+        return bool(game.length) and (self.is_research or not is_usual)
 
     def _draw_timeline(self, painter: Painter, rect: Rect) -> None:
         """Draw into `rect` the timeline, with which the user goes to any step; the first differing
@@ -589,7 +593,7 @@ class GameScreen(Screen):
         is_limited = scene.max_steps and 2 * scene.steps >= scene.max_steps
         texts = [f"Steps {scene.steps}" + f" of {scene.max_steps}" * bool(is_limited)]
         if self.has_score:
-            texts.append(f"Score {format_reward(scene.total)}")
+            texts.append(f"Score {format_reward(scene.total).lstrip('+')}")
         if not self._checklist_rect.w:
             texts += [aids.count_ticked(*each) for each in self._checklists.items()]
         return [*texts, *self.facts()]

@@ -121,6 +121,9 @@ NO_POSITION = (-1, -1)  # mouse position before the first picture
 MORE = ">"  # key of a row that opens another menu, drawn as a triangle
 
 
+UNSET = "default"  # shown in place of a value that is not set
+
+
 class MenuRow(NamedTuple):
     """Row of a menu.
 
@@ -332,6 +335,7 @@ class Menu(ListScreen):
         painter.draw_card(slot, "accent" if is_chosen else "well")
         color = "on_accent" if is_chosen else "text"
         painter.draw_text(label, row.label, color)
+        color = "muted" if row.value == UNSET and not is_chosen else color
         painter.draw_text(value_text, row.value or "", color, "center", is_light=True)
         if row.has_steps:
             self._draw_arrow(painter, value, "left", is_chosen)

@@ -16,7 +16,6 @@ from gv_engine.play.ui.screens.menu import Menu, MenuRow
 from gv_engine.play.ui.screens.pictures import load_picture
 from gv_engine.play.ui.screens.screen import AppContext
 from gv_engine.play.ui.settings import LOCKED_NOTE, MEDALS, Progress
-from gv_engine.rules.errors import format_count
 
 # ---- cards ---------------------------------------------------------------------------------------
 
@@ -80,7 +79,7 @@ class LevelCard(ScenarioCard):
         side = min(well.w, well.h) * 3 // 5
         lock = Rect(0, 0, side, side)
         lock.center = well.center
-        painter.draw_shape(lock, "lock", "muted")
+        painter.draw_shape(lock, "lock", "outline")
 
     def update_progress(self, progress: Progress) -> bool:
         """Update the card's text from `progress`, the record of solved levels; return True if the
@@ -92,7 +91,7 @@ class LevelCard(ScenarioCard):
         if self.is_locked:
             self.text = "Locked"
         else:
-            self.text = format_count(self.fewest, "step") if self.fewest else "Not solved"
+            self.text = f"Best {self.fewest}" if self.fewest else "Not solved"
         if level.par:
             self.text += f" · par {level.par}"
         return bool(self.fewest)

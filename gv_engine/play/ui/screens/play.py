@@ -506,6 +506,12 @@ class PlayScreen(GameScreen):
             aids.draw_actions(painter, bar, slots, partial(self.stage.draw_icon, painter.surface))
         super().draw_controls(painter, rect)
 
+    def _draw_hints(self, painter: Painter, rest: Rect, max_lines: int, message: str) -> None:
+        if self._layout and not (self.is_research or self._has_timeline):
+            above = self._layout.controls.y + int(self.bar_lines * painter.line_height)
+            rest.centery = (above + painter.area.bottom) // 2  # of the bar below the board
+        super()._draw_hints(painter, rest, max_lines, message)
+
     def current_key_caps(self) -> Sequence[KeyCaps]:
         """Return the keys of the episode; for players none at its end."""
         if self.is_research or not self.frame.outcome:
@@ -650,7 +656,7 @@ class PlayScreen(GameScreen):
         if self.is_research:
             steps = f"Return {format_reward(self.frame.total)} in {steps}"
         elif self.has_score:
-            steps = f"Score {format_reward(self.frame.total)} · {steps}"
+            steps = f"Score {format_reward(self.frame.total).lstrip('+')} · {steps}"
         return self.app.progress.format_result(self.game, self.frame.steps) or steps
 
     def _draw_end(self, painter: Painter, area: Rect) -> None:
@@ -753,7 +759,10 @@ class PlayScreen(GameScreen):
         line, width = painter.line_height, rect.w // len(medals)
         for index, (medal, name) in enumerate(medals.items()):
             slot = Rect(rect.x + index * width, rect.y, width, rect.h)
-            disc = cut(slot, "left", 2 * line if width > 8 * line else line * 5 // 4, line // 4)
+            side = 2 * line if width > 8 * line else line * 5 // 4
+            content_width = side + line // 4 + painter.text_width(name, 0.9)
+            cut(slot, "left", max(0, width - content_width) // 2)
+            disc = cut(slot, "left", side, line // 4)
             disc.h, disc.centery = disc.w, rect.centery
             draw_medal(painter, disc, medal, medal in won)
             painter.draw_text(slot, name, "text" if medal in won else "muted", size=0.9)

@@ -206,7 +206,7 @@ class StartScreen(CardsScreen):
             line = painter.line_height
             row = cut(rect, "top", line * 3 // 2, line // 2)
             sound_key = self.app.bindings.label("window", "sound")
-            for label, key, is_on in (("No", "", False), ("Sound on", sound_key, True)):
+            for label, key, is_on in (("No", "", False), ("Yes", sound_key, True)):
                 width = painter.text_width(label) + painter.text_width(key) + 2 * line
                 slot = cut(row, "right", width, line // 2)
                 painter.draw_button(

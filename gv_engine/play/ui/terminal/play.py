@@ -207,7 +207,7 @@ class LevelPicker(TerminalScreen):
 
     def _format_progress(self, entry: Entry) -> str:
         """Return par, best and medals of `entry` if it is a level of a pack, such as `par 20 · your
-        best 25 · Solved`; else ""."""
+        best 25 · Done`; else ""."""
         if entry.level is None:
             return ""
         goal = self._progress.format_goal(entry.level)
