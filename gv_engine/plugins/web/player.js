@@ -28,6 +28,7 @@ const ARROWS = {
   MOVE_FORWARD: "▲", MOVE_BACKWARD: "▼", MOVE_LEFT: "◀", MOVE_RIGHT: "▶", TURN_LEFT: "↺", TURN_RIGHT: "↻",
   STEER_LEFT: "◀", STEER_UP: "▲", STEER_DOWN: "▼", STEER_RIGHT: "▶", STEER_TURN_LEFT: "↺", STEER_TURN_RIGHT: "↻",
 };
+const SHORT_WORDS = { "Use what is ahead": "Use", "Pick up or drop": "Take" }; // on buttons
 const RIM = 0.5; // cells that are shown of the wall around a level
 const TIME_SPEED = 4; // steps a second where the level says nothing, as in the window
 const MEDAL_SIGNS = { solved: "✓", par: "★", first: "1" };
@@ -207,6 +208,7 @@ function drawBoard(canvas, sprites, types, picture, wide, tall, smallest = SMALL
   for (let y = Math.floor(y0); y < y0 + rows; y++)
     for (let x = Math.floor(x0); x < x0 + columns; x++) {
       const cell = y * width + x, thing = moved?.has(cell) ? nothing : top[cell];
+      if (picture.isFoggy && thing[0] === HIDDEN) continue; // as the page
       const joins = moved?.has(cell) ? 0 : sprites.joins(types, top, height, width, y, x);
       const isLit = !lit || Boolean(lit[cell]);
       sprites.drawCell(context, types, below?.[cell] ?? nothing, thing, x * size, y * size, size, isLit, joins);
@@ -953,7 +955,7 @@ class Player {
       const { icon, cost = [] } = known.get(name) ?? {};
       const image = (sprite, alt) => make("img", { alt, src: this.sprites.address(sprite in data.sprites ? sprite : "unknown", 0, 48) });
       const prices = cost.flatMap(([number, amount]) => [amount > 1 ? ` ${amount}` : " ", image(level.icons[number], "")]);
-      const parts = icon ? [image(icon, title), make("small", {}, ...prices)] : [ARROWS[name] ?? title.split(":")[0]];
+      const parts = icon ? [image(icon, title), make("small", {}, ...prices)] : [ARROWS[name] ?? SHORT_WORDS[title] ?? title.split(":")[0]];
       const button = make("button", { title }, ...parts);
       button.dataset.command = name;
       return button;
@@ -1148,7 +1150,7 @@ class Player {
     const watched = known ? this.watchedInSight(known) : new Set([...all.values()].flat());
     const ended = world.isOver && !isResearch ? 1 : 0;
     const area = this.view === "state" && !isResearch && !isDim ? findInside(cells) : undefined;
-    return { ...cells, area, lit, agent: pose, color: world.colorOf(agent), item, watched, marks: this.marks(), ended, won: this.hasWon };
+    return { ...cells, area, isFoggy: known && !isResearch, lit, agent: pose, color: world.colorOf(agent), item, watched, marks: this.marks(), ended, won: this.hasWon };
   }
 
   /** Return the place, team and owner of each agent that is marked on the board: none in a level with
@@ -1242,6 +1244,8 @@ class Player {
     for (const id in boards) {
       const [wide, tall] = roomOf(id);
       if (wide) this.places[id] = drawBoard(get(id), sprites, types, boards[id], wide, tall);
+      const [red, green, blue] = boards[id].area ? get(id).getContext("2d").getImageData(1, 1, 1, 1).data : [];
+      get(id).parentElement.style.background = boards[id].area ? `rgb(${red} ${green} ${blue})` : ""; // of the wall
     }
   }
 
