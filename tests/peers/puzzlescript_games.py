@@ -40,6 +40,7 @@ def find_difference(result, world="compiled"):
     return ""
 
 
+@pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore:.*after the end of the episode")
 @pytest.mark.parametrize("index", range(COUNT))
 def test_recorded_game(index):
