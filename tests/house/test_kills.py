@@ -219,7 +219,7 @@ def test_what_a_killed_program_leaves_is_whole_or_told(
     check(tmp_path)
 
 
-@pytest.mark.sample(".mp4-record")
+@pytest.mark.thorough
 @pytest.mark.parametrize("program", [_RECORD, _EXPORT], ids=["record", "export"])
 @pytest.mark.parametrize("suffix", [".gif", ".mp4", ".png"])
 def test_a_killed_recording_leaves_the_old_file_or_the_whole_new_one(

@@ -8,10 +8,10 @@ import pytest
 from gv_engine import Scenario, episode_folder
 from gv_engine.envs.rollout.policy import load_policies
 from gv_engine.envs.rollout.rollout import rollout
-from gv_engine.learning import RolloutDataset
 from tests.rollout.test_rollout import made
 
 torch: Any = pytest.importorskip("torch")
+RolloutDataset: Any = pytest.importorskip("gv_engine.learning").RolloutDataset
 
 
 @pytest.mark.parametrize("level", ["keydoor-5x5", "hand-over"])
