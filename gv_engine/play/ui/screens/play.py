@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -29,14 +29,13 @@ from gv_engine.play.ui.drawing.sprites import Rect, pygame
 from gv_engine.play.ui.drawing.widgets import Painter, cut
 from gv_engine.play.ui.input.bindings import GROUPS
 from gv_engine.play.ui.screens import aids
-from gv_engine.play.ui.screens.cards import draw_medal, draw_medals
+from gv_engine.play.ui.screens.end_card import EndCard
 from gv_engine.play.ui.screens.game_screen import POLL_INTERVAL, VIEW_COMMANDS, GameScreen, KeyCaps
 from gv_engine.play.ui.screens.menu import RulesScreen
 from gv_engine.play.ui.screens.replay import Prompt
 from gv_engine.play.ui.screens.screen import AppContext, ScreenCommands
 from gv_engine.play.ui.screens.settings import PauseMenu
 from gv_engine.play.ui.settings import (
-    MEDALS,
     new_file,
     recording_folder,
     save_replay,
@@ -66,7 +65,6 @@ _WORDS = {
 }
 MAX_CAPS = 6  # keys in one line below the world
 MAX_WORDS = 14  # letters beside a key
-_END_WIDTH = 34  # greatest width, in lines, of the card at the end of an episode
 _HINT_DELAY = 0.5  # s from the first picture of a level to the preparation of hints
 _FIRST_MOVES = 5  # hints on moves before those on undo; hints at the end are left out first
 
@@ -625,7 +623,7 @@ class PlayScreen(GameScreen):
                 self._draw_end(painter, self._layout.stage.inflate(-line, -line))
 
     def _describe_view(self) -> str:
-        has_peeked = self._controller.note_view(self.stage.view) and self.game.pack_level
+        has_peeked = self._controller.record_peek(self.stage.view) and self.game.pack_level
         return super()._describe_view() + ". This is no first try now" * bool(has_peeked)
 
     @property
@@ -660,109 +658,23 @@ class PlayScreen(GameScreen):
         return self.app.progress.format_result(self.game, self.frame.steps) or steps
 
     def _draw_end(self, painter: Painter, area: Rect) -> None:
-        """Draw a card with the result of the episode, its medals, and buttons for what to do next.
-        It is at the bottom of `area`, or at the top if the agent is below. Parts that do not fit
-        are left out."""
-        line, level = painter.line_height, self.game.pack_level
-        width = min(area.w, _END_WIDTH * line)
-        area = Rect(area.centerx - width // 2, area.y, width, area.h)
-        has_medals = self.frame.success and level is not None
-        title = "Solved!" if has_medals else self.frame.ending
-        text_width = painter.text_width(title, 1.4) + painter.text_width(self._result_text)
-        is_one_line = text_width + 4 * line <= area.w
-        header_height = (3 if is_one_line else 4) * line
+        """Draw the card at the end of the episode into `area`. The hints name the keys of choices
+        for which it has no room."""
+        level = self.game.pack_level if self.frame.success else None
+        choices, label = self._list_end_choices(), partial(self.app.bindings.label, "play")
+        card = EndCard(
+            title="Solved!" if level else self.frame.ending,
+            result=self._result_text,
+            color="loss" if self.frame.success is False or self.game.is_lost else "gain",
+            choices=choices,
+            won=self.app.progress.medals(level) if level else None,
+            has_par=bool(level and level.par),
+            run_command=self.run_command,
+            key_label=label,
+        )
         agent = None if self.is_research else self.stage.agent_rect
-        columns = self._count_button_columns(painter, area.w - line)
-        num_rows = -(-len(self._list_end_choices()) // columns)
-        max_height = area.h * 3 // 4
-        if not self.is_research:  # the board stays in sight; the hints name the other keys
-            max_height = area.h * 2 // 5
-            if agent:  # and the agent
-                max_height = min(max_height, max(agent.y - area.y, area.bottom - agent.bottom))
-            num_rows = max(0, min(num_rows, (max_height - header_height) // (2 * line)))
-        buttons_height = num_rows * 2 * line
-        if (
-            not num_rows or header_height + buttons_height > area.h
-        ):  # then the hints tell what to press
-            buttons_height, is_one_line, header_height = 0, True, min(area.h, 3 * line)
-        medals_height = 3 * line if has_medals else 0
-        if header_height + medals_height + buttons_height > max_height:
-            medals_height = 0
-        card = Rect(0, 0, area.w, header_height + medals_height + buttons_height)
-        card.midbottom = area.midbottom
-        if agent and card.colliderect(agent):
-            card.midtop = area.midtop
-        color = "loss" if self.frame.success is False or self.game.is_lost else "gain"
-        painter.draw_card(card)
-        painter.draw_outline(card, color)
-        header = Rect(card.x, card.y + line // 2, card.w, 2 * line)
-        text_rect = (header if buttons_height else card).inflate(-2 * line, 0)
-        cut(text_rect, "left", painter.draw_text(text_rect, title, color, size=1.4) + line)
-        won = self.app.progress.medals(level) if level and has_medals else None
-        if is_one_line:
-            self._draw_result(painter, text_rect, None if medals_height else won)
-        else:
-            result_rect = Rect(card.x + line, header.bottom, card.w - 2 * line, line)
-            painter.draw_text(result_rect, self._result_text)
-        y = card.y + header_height
-        if won is not None and medals_height:
-            medals_rect = Rect(card.x + line, y, card.w - 2 * line, 2 * line)
-            self._draw_named_medals(painter, medals_rect, won, bool(level and level.par))
-        if buttons_height:
-            x = card.x + line * 3 // 4
-            buttons_rect = Rect(x, y + medals_height - line // 4, card.w - line, buttons_height)
-            choices = self._list_end_choices()[: num_rows * columns]
-            self._draw_end_buttons(painter, buttons_rect, columns, choices)
+        num_buttons = card.draw(painter, area, not self.is_research, agent)
         if self._layout and not self.is_research:
-            label, first = self.app.bindings.label, num_rows * columns * bool(buttons_height)
-            others = self._list_end_choices()[first:]
-            caps = [(label("play", name), text.lower()) for text, name in others]
+            caps = [(label(name), text.lower()) for text, name in choices[num_buttons:]]
             hints = self._layout.hints.copy()
             painter.draw_keys(cut(hints, "bottom", painter.line_height), self._pick_caps(caps))
-
-    def _draw_result(self, painter: Painter, rect: Rect, won: Collection[str] | None) -> None:
-        """Draw the result at the right of `rect`, and at its left small medals, of which the player
-        has `won` some; no medals if `won` is None or they do not fit."""
-        line = painter.line_height
-        painter.draw_text(rect, self._result_text, align="right")
-        discs = Rect(rect.x, 0, 4 * line, line * 5 // 4)
-        discs.centery = rect.centery
-        has_room = discs.w + line + painter.text_width(self._result_text) <= rect.w
-        if won is not None and has_room:
-            draw_medals(painter, discs, won, has_all=True)
-
-    def _count_button_columns(self, painter: Painter, width: int) -> int:
-        """Return in how many columns the buttons at the end of the episode fit into `width`."""
-        label = self.app.bindings.label
-        texts = [text + label("play", name) for text, name in self._list_end_choices()]
-        button_width = max(map(painter.text_width, texts)) + 7 * painter.line_height // 2
-        return next((columns for columns in (4, 2) if columns * button_width <= width), 1)
-
-    def _draw_end_buttons(
-        self, painter: Painter, rect: Rect, columns: int, choices: Sequence[tuple[str, str]]
-    ) -> None:
-        line, column_width = painter.line_height, rect.w // columns
-        for index, (text, name) in enumerate(choices):
-            row, column = divmod(index, columns)
-            x, y = rect.x + column * column_width, rect.y + row * 2 * line
-            slot = Rect(x, y, column_width - line // 2, line * 7 // 4)
-            press, key = partial(self.run_command, name), self.app.bindings.label("play", name)
-            painter.draw_button(slot, text, press, key, is_chosen=index == 0)
-
-    @staticmethod
-    def _draw_named_medals(
-        painter: Painter, rect: Rect, won: Collection[str], has_par: bool
-    ) -> None:
-        """Draw all medals of a level into `rect`, side by side with their names, the one for par
-        only if the level has one; medals that the player has not won are only outlined."""
-        medals = {medal: name for medal, name in MEDALS.items() if has_par or medal != "par"}
-        line, width = painter.line_height, rect.w // len(medals)
-        for index, (medal, name) in enumerate(medals.items()):
-            slot = Rect(rect.x + index * width, rect.y, width, rect.h)
-            side = 2 * line if width > 8 * line else line * 5 // 4
-            content_width = side + line // 4 + painter.text_width(name, 0.9)
-            cut(slot, "left", max(0, width - content_width) // 2)
-            disc = cut(slot, "left", side, line // 4)
-            disc.h, disc.centery = disc.w, rect.centery
-            draw_medal(painter, disc, medal, medal in won)
-            painter.draw_text(slot, name, "text" if medal in won else "muted", size=0.9)
