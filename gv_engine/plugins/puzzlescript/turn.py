@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gv_engine.plugins.puzzlescript.patterns import (
     CELL,
     GAP,
@@ -158,24 +160,25 @@ def apply_groups(w: World, program: Numbers, state: State, groups: int) -> None:
 # ---- movements -----------------------------------------------------------------------------------
 
 
-def move_objects(program: Numbers, state: State) -> bool:
-    """Move objects as far as there is room, and clear all movements. Return True if a rigid group
-    was switched off, as one of its objects could not move."""
-    height = state[Part.HEIGHT]
-    has_moved = True
-    while has_moved:
-        has_moved = False
-        for x in range(state[Part.WIDTH]):
-            rows = find_moving(program, state, x)
-            for y in range(height):
-                if rows >> y & 1 and move_cell(program, state, x * height + y):
-                    has_moved = True
-    is_off = False
+def visit_moving(
+    program: Numbers, state: State, visit: Callable[[Numbers, State, int], bool]
+) -> bool:
+    """Call `visit` for each cell with a movement. Return True if any call does."""
+    height, is_any = state[Part.HEIGHT], False
     for x in range(state[Part.WIDTH]):
         rows = find_moving(program, state, x)
         for y in range(height):
-            if rows >> y & 1 and stop_cell(program, state, x * height + y):
-                is_off = True
+            if rows >> y & 1 and visit(program, state, x * height + y):
+                is_any = True
+    return is_any
+
+
+def move_objects(program: Numbers, state: State) -> bool:
+    """Move objects as far as there is room, and clear all movements. Return True if a rigid group
+    was switched off, as one of its objects could not move."""
+    while visit_moving(program, state, move_cell):
+        pass
+    is_off = visit_moving(program, state, stop_cell)
     clear_rigid(state)
     return is_off
 
