@@ -62,8 +62,8 @@ _starts_quickly = False
 
 
 def start_quickly() -> None:
-    """Let the programs of this process start with code that is not optimized, which takes half the
-    time to compile, until a thread has optimized it."""
+    """Let all programs of this process first run code that is not optimized, which compiles in half
+    the time, while a thread compiles the optimized code."""
     global _starts_quickly
     _starts_quickly = True
 
@@ -115,9 +115,9 @@ class BatchProgram:
                     text, self._failures = self._generate_ir()
                     if _starts_quickly:
                         self._use_code(MachineCode(text, optimization_level=0))
-                        threading.Thread(target=self._optimize, args=[text]).start()
+                        threading.Thread(target=self._use_optimized_code, args=[text]).start()
                     else:
-                        self._optimize(text)
+                        self._use_optimized_code(text)
                 except DoesNotCompileError as error:
                     self._compile_error = error
                 except RuntimeError as error:  # LLVM refuses the module
@@ -126,11 +126,13 @@ class BatchProgram:
                 raise self._compile_error.with_traceback(None)
 
     def _use_code(self, code: MachineCode) -> None:
+        """Run `code` from now on. Earlier code is kept, as another thread may be running it."""
         self.run = code.function("run", ctypes.c_int64, *[ctypes.c_int64] * 4)
         self.address = ctypes.cast(self.run, ctypes.c_void_p).value or 0
-        self._codes.append(code)  # the earlier one may be running
+        self._codes.append(code)
 
-    def _optimize(self, text: str) -> None:
+    def _use_optimized_code(self, text: str) -> None:
+        """Compile the LLVM IR `text` with optimization, and run that code from then on."""
         self._use_code(MachineCode(text))
 
     def write_for_web(self) -> tuple[str, Mapping[int, Failure]]:

@@ -57,7 +57,7 @@ def update_look(w: WorldRow, e: int) -> None:
     entity has changed."""
     y, x = w.position.y[e], w.position.x[e]
     is_inside = w.inside(y, x)
-    if w.between and is_inside and is_between(w, e, y, x):
+    if w.between and is_inside and is_on_middle_layer(w, e, y, x):
         w.at[y, x] = w.at[y, x]
         return
     if is_inside and w.at[y, x] == e:
@@ -68,7 +68,7 @@ def update_look(w: WorldRow, e: int) -> None:
         w.update_looks_of(e)
 
 
-def is_between(w: WorldRow, e: int, y: int, x: int) -> bool:
+def is_on_middle_layer(w: WorldRow, e: int, y: int, x: int) -> bool:
     """Return True if entity `e` is in cell (y, x) on a layer between; False for NOTHING."""
     for cells in w.between:
         if cells[y, x] == e != NOTHING:
@@ -83,7 +83,7 @@ def update_looks_of(w: WorldRow, e: int) -> None:
         for x in range(w.width):
             if w.at[y, x] == e:
                 w.at[y, x] = e
-            if w.between and is_between(w, e, y, x):
+            if w.between and is_on_middle_layer(w, e, y, x):
                 w.at[y, x] = w.at[y, x]
             if "ground" in w.layout.layers and w.ground[y, x] == e:
                 w.ground[y, x] = e
@@ -122,9 +122,6 @@ def write_at(w: WorldRow, cell: int, e: int) -> None:
     if w.layout.is_large and at[cell] != NOTHING:
         w.unlist(cell, looks[cell] & 255)
     at[cell] = e
-    if w.layout.between:
-        update_look_of_stack(w, cell)
-        return
     if "ground" in w.layout.layers:
         update_look_of_layers(w, cell)
         return
@@ -148,32 +145,30 @@ def write_ground(w: WorldRow, cell: int, e: int) -> None:
     ground[cell] = e
     if is_kept:
         w.beneath.ravel()[cell] = w.look_of(e)
-    if w.layout.between:
-        update_look_of_stack(w, cell)
-    else:
-        update_look_of_layers(w, cell)
+    update_look_of_layers(w, cell)
 
 
-def make_between_writer(column: str) -> Callable[[Any, int, Any], None]:
+def make_middle_layer_writer(column: str) -> Callable[[Any, int, Any], None]:
     """Return a function `(w, cell, e)` that puts entity `e` into the cell with index `cell`, on the
-    layer between with this column, and updates the fields derived from it."""
+    layer between the ground and the top that `column` stores, and updates the derived fields."""
 
     def write(w: WorldRow, cell: int, e: int) -> None:
         if w.is_checked:
             require_entity(w, e)
         cells = without_writer(w[column]).ravel()
         if w.layout.is_large and cells[cell] != NOTHING:
-            # of an earlier type, a cell stays listed in vain
+            # the new object lists the cell under its own type
             w.unlist(cell, w.kind.value[cells[cell]] & 255)
         cells[cell] = e
-        update_look_of_stack(w, cell)
+        update_cell_from_layers(w, cell)
 
     return write
 
 
-def update_look_of_stack(w: WorldRow, cell: int) -> None:
-    """Update the appearance of the cell with index `cell`, in worlds with layers between: the
-    topmost object is shown, and the cell is opaque if one of them is."""
+def update_cell_from_layers(w: WorldRow, cell: int) -> None:
+    """Update what follows from all objects in the cell with index `cell`: its appearance, which is
+    that of the topmost object and opaque if any object is, and in large worlds the lists of cells
+    by type, and whether the cell is blocked."""
     look, is_blocked = FLOOR, False
     for name in reversed(w.layout.layers):
         e = without_writer(w[name]).ravel()[cell]
@@ -190,6 +185,9 @@ def update_look_of_stack(w: WorldRow, cell: int) -> None:
 def update_look_of_layers(w: WorldRow, cell: int) -> None:
     """Update the appearance of the cell with index `cell`, in worlds with a ground layer: the
     object above is shown, or else the one on the ground."""
+    if w.layout.between:
+        update_cell_from_layers(w, cell)
+        return
     above, below = without_writer(w.at).ravel()[cell], without_writer(w.ground).ravel()[cell]
     is_kept = "beneath" in w.layout.look_arrays
     beneath = w.beneath.ravel()[cell] if is_kept else w.look_of(below)
@@ -299,7 +297,7 @@ def clear_listed_cells(w: WorldRow, lifts_entities: bool) -> None:
                     if has_ground and lifts_entities:
                         without_writer(w.ground).ravel()[cell] = NOTHING
                     if w.between and lifts_entities:
-                        lift_between(w, cell)
+                        clear_middle_layers(w, cell)
                 w.listed[k, i] = np.uint64(0)
             w.filled[k, j] = np.uint64(0)
     for i in range(len(w.blocked)):
@@ -307,7 +305,7 @@ def clear_listed_cells(w: WorldRow, lifts_entities: bool) -> None:
     w.ways_from = np.uint64(0)
 
 
-def lift_between(w: WorldRow, cell: int) -> None:
+def clear_middle_layers(w: WorldRow, cell: int) -> None:
     """Remove the entities on the layers between from the cell with index `cell`."""
     for cells in w.between:
         without_writer(cells).ravel()[cell] = NOTHING

@@ -20,8 +20,8 @@ from gv_engine.compiler import rng
 from gv_engine.compiler.cells import (
     CELL_METHODS,
     WorldRow,
-    make_between_writer,
     make_column_writer,
+    make_middle_layer_writer,
     make_presence_writer,
     write_at,
     write_ground,
@@ -558,7 +558,7 @@ def make_row_type(layout: Layout, is_checked: bool = True) -> RecordType:
         "between": FieldNames(layout.between_columns),
     }
     writers: dict[str, Any] = {"at": write_at}
-    writers |= {name: make_between_writer(name) for name in layout.between_columns}
+    writers |= {name: make_middle_layer_writer(name) for name in layout.between_columns}
     if "ground" in layout.layers:
         writers["ground"] = write_ground
     else:

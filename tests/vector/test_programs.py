@@ -203,11 +203,12 @@ def test_a_quick_start_plays_alike_and_is_replaced_by_optimized_code(load, monke
     with monkeypatch.context() as patch:
         patch.setattr(batch_program, "_starts_quickly", True)
         patch.setattr(batch_program, "_PROGRAMS", {})
-        patch.setattr(batch_program.BatchProgram, "_optimize", lambda *each: optimized.append(each))
+        optimize = "_use_optimized_code"
+        patch.setattr(batch_program.BatchProgram, optimize, lambda *each: optimized.append(each))
         rules = ["./rules.py:harden", "move_agent", "turn_agent", "pickndrop", "./rules.py:draw"]
         report = run_differential_test(load(*rules), episodes=2)
     assert report.fault == ""
     program, text = optimized[0]
     address = program.address
-    program._optimize(text)
+    program._use_optimized_code(text)
     assert program.address != address

@@ -89,8 +89,10 @@ class Vocabulary:
             del thing["color"]
         if isinstance(thing.get("ground"), dict):
             thing["ground"] = _shorten_entry(self.normalize_entry(thing["ground"]))
-        between = [_shorten_entry(self.normalize_entry(entry)) for entry in _list_between(thing)]
-        return _with_between(thing, between)
+        between = [
+            _shorten_entry(self.normalize_entry(entry)) for entry in _list_middle_entries(thing)
+        ]
+        return _with_middle_entries(thing, between)
 
     def thing_of_symbol(self, symbol: Symbol) -> CellThing:
         """Convert a parsed legend entry without random values to a dict as in the file (see
@@ -103,7 +105,7 @@ class Vocabulary:
         if symbol.ground:
             thing["ground"] = _shorten_entry(self.thing_of_symbol(symbol.ground))
         between = [_shorten_entry(self.thing_of_symbol(each)) for each in symbol.between]
-        return _with_between(thing, between)
+        return _with_middle_entries(thing, between)
 
     def thing_of_type(self, kind: int, state: int = 0, color: int = NONE) -> dict[str, Any]:
         """Return the legend entry of an object; `kind` is an index of `types`, `state` an index of
@@ -117,29 +119,30 @@ class Vocabulary:
         return thing
 
     def layer_of(self, thing: CellThing) -> str:
-        """Return the layer of the object in the legend entry `thing`; the uppermost one for an
-        agent or an unknown object."""
+        """Return the layer of the object in the legend entry `thing`: `ABOVE` for an agent or an
+        unknown object."""
         name = thing.get("object")
         return self.types[str(name)].layer if name in self.types else ABOVE
 
-    def put_lower(self, before: CellThing, thing: CellThing) -> dict[str, Any]:
-        """Return the legend entry `before` with the object of `thing`, which belongs to a lower
-        layer, in place of the one on that layer."""
+    def replace_on_lower_layer(self, before: CellThing, thing: CellThing) -> dict[str, Any]:
+        """Return the legend entry `before` with the object of `thing` on its own layer, which is
+        below that of the main object of `before`. An object that is there is replaced."""
         layer = self.layer_of(thing)
         if layer in (GROUND, TERRAIN):
             return {**before, "ground": _shorten_entry(thing)}
-        others = _list_between(before)
+        others = _list_middle_entries(before)
         others = [entry for entry in others if self.layer_of(_as_entry(entry)) != layer]
-        return _with_between(before, [*others, _shorten_entry(thing)])
+        return _with_middle_entries(before, [*others, _shorten_entry(thing)])
 
 
-def _list_between(thing: CellThing) -> list[Any]:
+def _list_middle_entries(thing: CellThing) -> list[Any]:
     between = thing.get("between", [])
     return between if isinstance(between, list) else [between]
 
 
-def _with_between(thing: CellThing, between: list[Any]) -> dict[str, Any]:
-    """Return a legend entry with the objects `between`, a list in the file if there are several."""
+def _with_middle_entries(thing: CellThing, between: list[Any]) -> dict[str, Any]:
+    """Return a legend entry with the objects `between`: in the file a list if there are several,
+    and no key if there are none."""
     rest = {key: part for key, part in thing.items() if key != "between"}
     return {**rest, "between": between if len(between) > 1 else between[0]} if between else rest
 
@@ -378,7 +381,7 @@ class Brushes:
         """Select the brush that paints the object of the legend entry `thing`, in its state and
         colour; if the entry has no object, its agent, else the object below."""
         layer = thing
-        lower = [*_list_between(thing), *([thing["ground"]] if "ground" in thing else [])]
+        lower = [*_list_middle_entries(thing), *([thing["ground"]] if "ground" in thing else [])]
         if "object" not in thing and AGENT_KEY not in thing and lower:
             layer = _as_entry(lower[0])
         default_name = AGENT_KEY if AGENT_KEY in layer else self._vocab.types[FLOOR].name
@@ -663,10 +666,10 @@ def _paint_over(before: CellThing, thing: CellThing, vocab: Vocabulary) -> dict[
     if vocab.layer_of(before) not in (ABOVE, GROUND, TERRAIN):
         own = {key: part for key, part in before.items() if key in ("object", "state", "color")}
         before = {key: part for key, part in before.items() if key not in own}
-        before = vocab.put_lower(before, own)
+        before = vocab.replace_on_lower_layer(before, own)
     kept = {key: before[key] for key in ("ground", "between", "room") if key in before}
     if vocab.layer_of(thing) != ABOVE:
-        return vocab.put_lower(before, thing)
+        return vocab.replace_on_lower_layer(before, thing)
     if not thing and before.keys() <= kept.keys():  # of a bare cell the lower layers go, too
         kept = {key: kept[key] for key in kept if key == "room"}
     return {**thing, **kept}
@@ -676,7 +679,7 @@ def _nested_things(thing: CellThing) -> Iterator[CellThing]:
     """Yield the legend entry `thing`, and the entries of its lower layers, its content and the
     object it holds."""
     yield thing
-    for inner in (*_list_between(thing), *map(thing.get, ("ground", "content", "holds"))):
+    for inner in (*_list_middle_entries(thing), *map(thing.get, ("ground", "content", "holds"))):
         if inner is not None:
             yield from _nested_things(_as_entry(inner))
 
@@ -685,7 +688,8 @@ def _candidate_characters(thing: CellThing) -> Iterator[str]:
     """Yield map characters for a legend entry, best first: letters of the names of its object,
     ground and colour, then any others."""
     lower = [
-        _as_entry(entry).get("object") for entry in (thing.get("ground"), *_list_between(thing))
+        _as_entry(entry).get("object")
+        for entry in (thing.get("ground"), *_list_middle_entries(thing))
     ]
     names = [str(part) for part in (thing.get("object"), *lower, thing.get("color")) if part]
     for name in (*names, *([AGENT_KEY] if AGENT_KEY in thing else [])):

@@ -64,10 +64,10 @@ def arrow_points(action: str, facing: int) -> list[tuple[float, float]]:
 
 
 @lru_cache(maxsize=4)
-def soften_edges(hidden: bytes, shape: tuple[int, int], cell: int, color: str) -> pygame.Surface:
+def make_fog(hidden: bytes, shape: tuple[int, int], cell: int, color: str) -> pygame.Surface:
     """Return a picture of a board with cells of `cell` pixels: `color` on hidden cells and at the
     edges of seen cells beside them, and else transparent. `hidden` is an (H, W) mask of `shape` as
-    bytes."""
+    bytes. The picture is cached, so do not draw on it."""
     mask = np.frombuffer(hidden, np.bool_).reshape(shape)
     large = np.kron(np.pad(mask, 1, constant_values=True), np.ones((_PARTS, _PARTS)))
     blurred: NDArray[Any] = large

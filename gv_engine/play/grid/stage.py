@@ -290,7 +290,7 @@ class GridStage(Stage):
         self._state.draw(surface, rect, start, cell, content, moving, progress)
         if self._is_foggy and height * width * cell**2 <= _MAX_SOFT_PIXELS:
             hidden = frame.grid[..., 0] == HIDDEN
-            edge = overlay.soften_edges(hidden.tobytes(), hidden.shape, cell, _FOG)
+            edge = overlay.make_fog(hidden.tobytes(), hidden.shape, cell, _FOG)
             with clipped(surface, rect):
                 surface.blit(edge, self._state.cell_rect(0, 0))
         watched = chain.from_iterable(frame.watched.values())

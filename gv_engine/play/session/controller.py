@@ -97,9 +97,9 @@ class PlayController:
             with self._notify_on_failure("The progress"):
                 self._solved.add_failed_try(self.game, at_start)
 
-    def note_view(self, view: str) -> bool:
-        """If `view` shows what the level's own view hides, save that this is no first try, and
-        return True."""
+    def record_peek(self, view: str) -> bool:
+        """Return True if `view` shows more than the level's own view. If so, record that the first
+        try has failed."""
         whole = "state", "both"
         has_peeked = self.game.scenario.view not in ("", *whole) and view in whole
         if has_peeked:

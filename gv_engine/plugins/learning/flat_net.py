@@ -18,21 +18,22 @@ _BRANCHES = ("second", "actor"), ("critic_second", "critic_value")
 
 
 def is_supported(net: ActorCritic, settings: Hyperparameters) -> bool:
-    """Return True if `find_flat_gradient` can compute the gradient of a network."""
+    """Return True if `compute_flat_net_gradient` can compute the gradient of a network; others need
+    autograd."""
     is_flat = settings.encoder == FLAT and settings.separate_critic
-    has_more = settings.recurrent or settings.layer_norm
-    return is_flat and not has_more and type(net) is ActorCritic and net.first_bias.is_cpu
+    has_extras = settings.recurrent or settings.layer_norm
+    return is_flat and not has_extras and type(net) is ActorCritic and net.first_bias.is_cpu
 
 
-def find_flat_gradient(
+def compute_flat_net_gradient(
     net: ActorCritic, inputs: Tensor, steps: Sequence[Tensor], settings: Hyperparameters
 ) -> tuple[Tensor, Tensor]:
-    """Return the gradient of `compute_ppo_loss` with respect to all parameters of `net` as one
-    vector, and the (5,) sums.
+    """Return the gradient of `compute_ppo_loss` as one vector, in the order of `net.parameters()`,
+    and the (5,) sums that `compute_ppo_loss` returns.
 
     Args:
         net: network that `is_supported`.
-        inputs: (L, inputs) numbers, see `NumberEncoder.read`.
+        inputs: (L, I) inputs of L steps, see `NumberEncoder.read`.
         steps: as in `compute_ppo_loss`.
         settings: hyperparameters.
     """
@@ -46,21 +47,26 @@ def find_flat_gradient(
         second = _activate(torch.addmm(weights[f"{name}.bias"], half, weight.T), settings)
         outputs.append(torch.addmm(weights[f"{last}.bias"], second, last_weight.T))
         layers.append((half, weight, second, last_weight))
-    by_outputs = torch.empty(len(inputs), sum(each.shape[1] for each in outputs))
+    grad_outputs = torch.empty(len(inputs), sum(each.shape[1] for each in outputs))
     _, *sums = get_compiled(write_ppo_gradient)(
         torch.cat(outputs, 1).numpy(),
         tuple(each.numpy() for each in steps),
         (settings.clip_coef, settings.ent_coef, settings.vf_coef),
-        by_outputs.numpy(),
+        grad_outputs.numpy(),
     )
-    by_first, gradients = torch.empty_like(first), []
-    parts = zip(layers, by_outputs.tensor_split([-1], 1), by_first.chunk(2, 1), strict=True)
-    for (half, weight, second, last_weight), by_output, by_half in parts:
-        by_second = _derive(by_output @ last_weight, second, settings)
-        torch.mm(by_second, weight, out=by_half)
-        gradients += [by_second.T @ half, by_second.sum(0), by_output.T @ second, by_output.sum(0)]
-    by_first = _derive(by_first, first, settings)
-    gradients = [by_first.sum(0), by_first.T @ numbers, one_hot.T @ by_first, *gradients]
+    grad_first, gradients = torch.empty_like(first), []
+    parts = zip(layers, grad_outputs.tensor_split([-1], 1), grad_first.chunk(2, 1), strict=True)
+    for (half, weight, second, last_weight), grad_output, grad_half in parts:
+        grad_second = _backward_activation(grad_output @ last_weight, second, settings)
+        torch.mm(grad_second, weight, out=grad_half)
+        gradients += [
+            grad_second.T @ half,
+            grad_second.sum(0),
+            grad_output.T @ second,
+            grad_output.sum(0),
+        ]
+    grad_first = _backward_activation(grad_first, first, settings)
+    gradients = [grad_first.sum(0), grad_first.T @ numbers, one_hot.T @ grad_first, *gradients]
     return torch.cat([each.flatten() for each in gradients]), torch.tensor(sums)
 
 
@@ -68,9 +74,11 @@ def _activate(numbers: Tensor, settings: Hyperparameters) -> Tensor:
     return numbers.tanh_() if settings.activation == TANH else functional.relu_(numbers)
 
 
-def _derive(by_activated: Tensor, activated: Tensor, settings: Hyperparameters) -> Tensor:
+def _backward_activation(
+    grad_activated: Tensor, activated: Tensor, settings: Hyperparameters
+) -> Tensor:
     """Return the gradient with respect to the inputs of an activation, given that with respect to
     its outputs."""
     if settings.activation == TANH:
-        return torch.ops.aten.tanh_backward(by_activated, activated)
-    return torch.ops.aten.threshold_backward(by_activated, activated, 0)
+        return torch.ops.aten.tanh_backward(grad_activated, activated)
+    return torch.ops.aten.threshold_backward(grad_activated, activated, 0)

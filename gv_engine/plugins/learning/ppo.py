@@ -33,7 +33,7 @@ from gv_engine.plugins.learning.color_augmentation import ColorAugmentation, int
 from gv_engine.plugins.learning.config import CURRICULA, FLAT, ConfigError, Hyperparameters
 from gv_engine.plugins.learning.cuda_graph import GraphedStep, record_graphs
 from gv_engine.plugins.learning.curriculum import RandomLevels
-from gv_engine.plugins.learning.flat_net import find_flat_gradient, is_supported
+from gv_engine.plugins.learning.flat_net import compute_flat_net_gradient, is_supported
 from gv_engine.plugins.learning.network import ActorCritic
 from gv_engine.plugins.learning.optimizer import Adam
 from gv_engine.plugins.learning.partners import PartnerInput, find_partners_class
@@ -502,7 +502,7 @@ class Learner:
         with a live agent."""
         if self._is_flat:
             inputs, *steps = self._select_live(batch.rows.flatten(0, 1), batch)
-            gradient, losses = find_flat_gradient(self.net, inputs, steps, self.settings)
+            gradient, losses = compute_flat_net_gradient(self.net, inputs, steps, self.settings)
             return gradient / num_live, losses / num_live
         loss, losses = self._loss(batch, num_live)
         options = {"allow_unused": True, "materialize_grads": True}

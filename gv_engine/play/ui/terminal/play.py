@@ -421,7 +421,7 @@ class TerminalGame(TerminalScreen):
 
     def _change_view(self) -> None:
         self._view = self._views[(self._views.index(self._view) + 1) % len(self._views)]
-        self._controller.note_view(self._view)
+        self._controller.record_peek(self._view)
 
     # ---- drawing -------------------------------------------------------------------------
 
