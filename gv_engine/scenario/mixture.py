@@ -34,12 +34,8 @@ from gv_engine.scenario.levels.packs import no_file_message
 from gv_engine.scenario.library import ScenarioRef, find_ref
 from gv_engine.scenario.memory.layout import Layout
 from gv_engine.scenario.readers.actions import ACTIONS_OF_ALL
-from gv_engine.scenario.readers.grid_reader import (
-    SHARED_KEYS,
-    STEP_LIMIT,
-    GridReader,
-    TopLevelReader,
-)
+from gv_engine.scenario.readers.grid_keys import SHARED_KEYS, STEP_LIMIT
+from gv_engine.scenario.readers.grid_reader import GridReader, TopLevelReader
 from gv_engine.scenario.readers.resolver import TypeIds
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.files import format_bytes, path_exists

@@ -31,7 +31,7 @@ from gv_engine.scenario.readers.calls import (
     TURN_KEYS,
     list_built_in,
 )
-from gv_engine.scenario.readers.grid_reader import FROM_VISIBILITY, GRID_KEYS, VIEW
+from gv_engine.scenario.readers.grid_keys import FROM_VISIBILITY, GRID_KEYS, VIEW
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.syntax.json_schema import FunctionSchema, ScenarioFormat, object_schema
 from gv_engine.world.simulation import make_level

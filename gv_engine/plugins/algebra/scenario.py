@@ -44,7 +44,8 @@ from gv_engine.scenario.documents.document import (
 from gv_engine.scenario.documents.rule_files import SourceFile, list_source_files
 from gv_engine.scenario.domains import KeyCommand
 from gv_engine.scenario.readers.calls import ENDING_KEYS, CallReader
-from gv_engine.scenario.readers.grid_reader import SHARED_KEYS, TopLevelReader
+from gv_engine.scenario.readers.grid_keys import SHARED_KEYS
+from gv_engine.scenario.readers.grid_reader import TopLevelReader
 from gv_engine.scenario.readers.resolver import NameResolver, TypeIds
 from gv_engine.scenario.syntax import fields
 from gv_engine.scenario.syntax import json_schema as schema
