@@ -298,21 +298,38 @@ def test_the_curve_has_evaluations_on_levels_that_are_not_trained_on():
 def test_the_critic_of_mappo_sees_all_agents_and_its_actor_one():
     learner = make_learner("hunt", "object", num_envs=4, num_steps=8, learner="mappo")
     batch, agents = learner._collect(), learner.spec.agents
-    slots = len(learner.spec.sizes)
-    rows = batch.rows[3]
-    first, masks, _ = learner._network_inputs(3)
-    assert torch.equal(rows, first)
-    changed = learner._buffer.rows[3].copy()
+    rows, masks, _ = learner._network_inputs(3)
+    assert torch.equal(batch.rows[3], rows)
+    changed = rows.clone()
     changed[1, 0] += 1  # the first cell that the second agent of the first world sees
-    other = learner._append_world_rows(torch.from_numpy(changed))
     table = learner.net.first_layer_table()
     with torch.no_grad():
-        one, two = (learner.net(learner.net.features(table, each), masks) for each in (rows, other))
+        one, two = (
+            learner.net(learner.net.features(table, each), masks) for each in (rows, changed)
+        )
     differs = [(a != b).reshape(len(rows), -1).any(1) for a, b in zip(one, two, strict=True)]
     assert differs[0].nonzero().flatten().tolist() == [1]
     assert differs[1].nonzero().flatten().tolist() == [*range(agents)]
-    assert rows.shape[1] == slots + agents * slots + 1
     assert len({*one[1][:agents].tolist()}) == agents  # each has a value of its own
+
+
+@pytest.mark.parametrize("memory", [False, True])
+def test_minibatches_of_mappo_have_the_agents_of_a_world_side_by_side(memory, monkeypatch):
+    sizes: Any = {"num_envs": 5, "num_steps": 4, "num_minibatches": 3, "recurrent": memory}
+    learner = make_learner("hunt", "object", **sizes, learner="mappo")
+    agents, (seen, compute) = learner.spec.agents, ([], learner.net.features)
+
+    def features(table, rows):
+        seen.append(rows)
+        return compute(table, rows)
+
+    monkeypatch.setattr(learner.net, "features", features)
+    learner.update()
+    for rows in seen:
+        of_world = rows.unflatten(0, (-1, agents))[..., -1]
+        assert (of_world == of_world[0]).all()
+        assert (of_world[0].diff() == 1).all()
+    assert len({len(rows) for rows in seen}) > 1
 
 
 @pytest.mark.parametrize(("level", "expected"), [("hand-over", [3, 3]), ("ball", [3, 3, 12, 12])])

@@ -26,9 +26,8 @@ from gv_engine.plugins.learning.torch_library import Tensor, nn, torch
 class CentralCriticNet(ActorCritic):
     """Actor as in `ActorCritic`, and a critic with separate layers.
 
-    An input has the slots of the agent, then the slots of all agents of the world, and the index of
-    the agent; the latter two are row indices into the critic's first layer, `central_first`.
-    Features are the actor's, then the critic's.
+    The critic's first layer, `central_first`, has a row for each input code of each agent, and a
+    row for each index of an agent. Features are the actor's, then the critic's.
     """
 
     def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
@@ -36,6 +35,7 @@ class CentralCriticNet(ActorCritic):
         which sees those of all agents. `spec` has the input sizes."""
         super().__init__(spec, replace(settings, separate_critic=False))
         del self.critic
+        self.group = spec.agents
         hidden, slots = settings.hidden_size, len(spec.sizes)
         codes = spec.agents * sum(spec.sizes) + spec.agents
         scale = math.sqrt(2 / (spec.agents * slots))
@@ -46,13 +46,17 @@ class CentralCriticNet(ActorCritic):
 
     def features(self, table: Tensor, rows: Tensor) -> Tensor:
         """Return the (M, 2 * hidden) features of M observations: those for the actor, then those
-        for the critic. `rows`, (M, slots), has indices into `table`, the first-layer weights."""
-        slots = len(self.spec.sizes)
-        first = sum_rows(self.central_first, rows[:, slots:].contiguous()) + self.central_bias
+        for the critic. `rows`, (M, slots), has indices into `table`, the first-layer weights, and
+        the agents of each world in their order."""
+        agents, codes = self.spec.agents, sum(self.spec.sizes)
+        of_agent = torch.arange(agents, dtype=rows.dtype, device=rows.device)
+        by_world = rows.unflatten(0, (-1, agents)) + codes * of_agent[:, None]
+        # what all agents of a world see is summed once
+        seen = sum_rows(self.central_first, by_world.flatten(1)) + self.central_bias
+        first = (seen[:, None] + self.central_first[agents * codes :]).flatten(0, 1)
         second = self.central_second(self.activate(self.normalise(first)))
         central = self.activate(self.normalise(second))
-        own = super().features(table, rows[:, :slots].contiguous())
-        return torch.cat([own, central], 1)
+        return torch.cat([super().features(table, rows), central], 1)
 
     def value(self, features: Tensor) -> Tensor:
         """Return (M,) values for (M, 2 * hidden) features."""
@@ -69,25 +73,10 @@ class MAPPOLearner(Learner):
 
     net_class = CentralCriticNet
 
-    def _append_world_rows(self, rows: Tensor) -> Tensor:
-        """Append to each agent's encoded observation those of all agents in the same world, and the
-        agent's index. The shape changes from (…, N, slots) to (…, N, slots + agents * slots +
-        1)."""
-        agents, codes = self.spec.agents, sum(self.spec.sizes)
-        of_agent = torch.arange(agents, dtype=torch.int32, device=rows.device)
-        by_world = rows.unflatten(-2, (-1, agents)) + codes * of_agent[:, None]
-        world = by_world.flatten(-2).repeat_interleave(agents, -2)
-        index = (agents * codes + of_agent).repeat(rows.shape[-2] // agents)
-        return torch.cat([rows, world, index[:, None].expand(*rows.shape[:-1], 1)], -1)
-
-    def _network_inputs(self, index: int | slice) -> tuple[Tensor, Tensor, Tensor]:
-        rows, masks, starts = super()._network_inputs(index)
-        return self._append_world_rows(rows), masks, starts
-
-    def _final_rows(self, t: int, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
+    def _final_features(self, t: int, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
         last = self._buffer.rows[t].copy()
         last[cut] = rows
-        return self._append_world_rows(torch.from_numpy(last))[cut]
+        return super()._final_features(t, last, np.arange(len(last)))[cut]
 
     def _rewards(self) -> NDArray[np.float32]:
         """Return the (T, N) rewards of the collected steps, where each agent gets the sum over its

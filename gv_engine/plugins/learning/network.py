@@ -39,7 +39,12 @@ class ActorCritic(nn.Module):
     With a mission, the first layer also reads how well each cell matches it: scores of attention
     heads (Vaswani et al., 2017) whose queries are sums over the mission's integers, and whose keys
     are the cells' embeddings. So an object that the mission names is found wherever it is seen.
+
+    Attributes:
+        group: how many consecutive observations `features` reads together.
     """
+
+    group = 1
 
     def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
         """Make the layers of the network. `spec` has the sizes of inputs and outputs."""

@@ -364,9 +364,10 @@ class Learner:
         rows = np.zeros((len(cut), len(self.spec.sizes)), np.int32)
         self.spec.encode(self.colors.apply(observation, cut), self._agents[cut], rows)
         masks = torch.from_numpy(self._info["final_info"]["action_mask"][cut])
-        inputs = torch.from_numpy(cut), self._final_rows(t, rows, cut), self._allowed(masks)
-        agents, rows, masks = (each.to(self.device, non_blocking=True) for each in inputs)
-        features, _ = self.net.recur(self.net.features(self._table, rows), self._memory[agents])
+        agents = torch.from_numpy(cut).to(self.device)
+        masks = self._allowed(masks).to(self.device)
+        features = self._final_features(t, rows, cut)
+        features, _ = self.net.recur(features, self._memory[agents])
         _, bootstrap_values[t, agents] = self._act_and_value(features, masks)
 
     def _change_levels(self, out: Arrays) -> None:
@@ -382,8 +383,9 @@ class Learner:
         for name in self._buffer.first:
             np.copyto(arrays[name], info[name] if name in info else observation[name])
 
-    def _final_rows(self, t: int, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
-        return torch.from_numpy(rows)
+    def _final_features(self, t: int, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
+        """Return the features of `rows`, the encoded last observations of the agents `cut`."""
+        return self.net.features(self._table, torch.from_numpy(rows).to(self.device))
 
     def _rewards(self) -> NDArray[np.float32]:
         rewards: NDArray[np.float32] = self._buffer.arrays["reward"]
@@ -441,7 +443,7 @@ class Learner:
 
     def _optimise(self, batch: TrainingBatch) -> None:
         """Optimise the network in `update_epochs` passes over the batch, in random minibatches."""
-        settings, losses = self.settings, []
+        settings, losses, group = self.settings, [], self.net.group
         self._adam.learning_rate.fill_(self.learning_rate)
         *per_step, memory = batch
         if not settings.recurrent:  # each step is a sequence by itself
@@ -453,9 +455,10 @@ class Learner:
         if self._graphed:
             self._graphed.load(batch)
         for _ in range(settings.update_epochs):
-            order = torch.randperm(len(memory), generator=self._rngs["minibatches"]).to(self.device)
+            order = torch.randperm(len(memory) // group, generator=self._rngs["minibatches"])
+            order = (order[:, None] * group + torch.arange(group)).to(self.device)
             if settings.partner:
-                order = order[batch.live.any(0)[order]]
+                order = order[batch.live.any(0)[order].any(1)]
             for indices in order.chunk(settings.num_minibatches):
                 if self._graphed and self._graphed.fits(indices):
                     losses.append(self._graphed.replay(indices))
@@ -476,15 +479,16 @@ class Learner:
         self._buffer.sample_noise(rng)
 
     def _optimise_minibatch(self, batch: TrainingBatch, indices: Tensor) -> Tensor:
-        """Take one optimiser step on the sequences `indices` of the batch. Return the means of
-        `compute_ppo_loss` from before the step, (5,)."""
+        """Take one optimiser step on the sequences `indices`, (M, group), of the batch. Return the
+        means of `compute_ppo_loss` from before the step, (5,)."""
         *per_step, memory = batch
-        advantages = batch.advantages.index_select(1, indices)
+        advantages = batch.advantages.index_select(1, indices.flatten())
         if self.spec.agents > 1:
-            advantages = advantages[batch.live.index_select(1, indices)]
+            advantages = advantages[batch.live.index_select(1, indices.flatten())]
         mean, std = advantages.mean(), advantages.std().nan_to_num() + 1e-8  # NaN for one
 
-        def compute_gradient(sequences: Tensor) -> tuple[Tensor, Tensor]:
+        def compute_gradient(part_indices: Tensor) -> tuple[Tensor, Tensor]:
+            sequences = part_indices.flatten()
             # the axis of sequences comes after that of steps, which `memory` lacks
             selected = [each.index_select(1, sequences) for each in per_step]
             part = TrainingBatch._make((*selected, memory.index_select(0, sequences)))
