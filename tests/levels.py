@@ -60,7 +60,7 @@ WINS = {
         "rrbbbbrbbbbbrb.......",
     ),
     "pogema-benchmark-mapf": ("rlbrrrr", "rffrrr.", "lbl....", "rrf.bf."),
-    "pogema-benchmark-lmapf": ("bfffbb.ff", "bbbrrfrbb", "llblllllf", "rrrlbbbbb"),
+    "pogema-benchmark-lmapf": ("rbrrrrrf", "ffrr.rrl", "b.lllrff", ".rfrlffr"),
     "kitchen-alcove": (
         "rrillfirrillfiiblb.................flfir",
         "lflirfbfrfillifibifrrfiiiiiiiiiiiiibrrbi",

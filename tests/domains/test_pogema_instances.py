@@ -89,10 +89,11 @@ def test_marks_say_where_agents_and_targets_may_be(folder: Path):
         assert {tuple(place[2:]) for place in places} <= {(0, 2), (1, 0), (2, 2)}
 
 
-def test_each_reset_draws_an_instance(folder: Path):
-    env = AgentsVectorEnv(
-        "pogema-benchmark-mapf", 60, world="object", instances=str(folder / "maps.yaml"), agents=2
-    )
+@pytest.mark.parametrize("name", ["pogema-benchmark-mapf", "pogema-benchmark-lmapf"])
+def test_each_reset_draws_an_instance(folder: Path, name: str):
+    file = folder / "evaluation.yaml"
+    file.write_text("environment: {map_name: plain, seed: {grid_search: [0, 5, 6]}}")
+    env = AgentsVectorEnv(name, 60, world="object", instances=str(file), agents=2)
     env.reset(seed=0)
     counts = np.bincount(env.snapshot()["run"]["instance"][:, 1])
     assert len(counts) == 3
