@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+import weakref
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,19 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _REACHING_OUT = "pickle.find_class", "socket.connect", "socket.getaddrinfo", "urllib.Request"
 
 
+def _add_audit_hook(method: Callable[[str, tuple[Any, ...]], None]) -> None:
+    """Let a method hear all audit events while its object lives; Python removes no hooks."""
+    reference = weakref.WeakMethod(method)
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if alive := reference():
+            alive(event, arguments)
+
+    sys.addaudithook(hook)
+
+
 class Sandbox:
-    """Records, from now on, paths that are changed outside of folders, pickles and connections.
+    """Records, while it lives, paths that are changed outside of folders, pickles and connections.
 
     Args:
         folders: in which files may be written, renamed and removed.
@@ -58,7 +70,7 @@ class Sandbox:
     def __init__(self, *folders: Path) -> None:
         self.broken: list[str] = []
         self._folders = tuple(os.path.realpath(folder) for folder in folders)
-        sys.addaudithook(self._watch)
+        _add_audit_hook(self._watch)
 
     def _watch(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event in _REACHING_OUT:
@@ -81,7 +93,7 @@ class Sandbox:
 
 
 class Ear:
-    """Hears which Python files are opened or run, and which programs are started, from now on.
+    """Hears which Python files are opened or run, and which programs are started, while it lives.
 
     Args:
         folders: whose files may be; besides, those of Python, its libraries and this project.
@@ -96,7 +108,7 @@ class Ear:
         self.allow((ROOT, sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
         self.allow([Path(os.__file__).parent])
         self.allow(folders)
-        sys.addaudithook(self._hear)
+        _add_audit_hook(self._hear)
 
     def allow(self, folders: Iterable[str | Path]) -> None:
         """Add folders whose files may be run."""

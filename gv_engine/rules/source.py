@@ -6,47 +6,47 @@ import ast
 import linecache
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
 from types import CodeType, FunctionType
 
 
 class SourceLines(list[str]):
-    """Lines of a source file. They are compared by identity, so that they can be keys of a cache.
+    """Lines of a source file.
 
     Attributes:
         lambdas: lambdas by line, once one was looked for.
     """
 
     lambdas: dict[int, list[ast.Lambda]] | None = None
-    __hash__ = object.__hash__  # type: ignore[assignment]  # as no one else has these lines
-    __eq__ = object.__eq__
 
 
 SOURCE_LINES = "__source_lines__"
 """Global variable of a rule file with its `SourceLines` at the time when it was loaded."""
 _FILES: dict[str, tuple[list[str], SourceLines]] = {}
 """Lines of other files as `linecache` has them, and the same as `SourceLines`."""
+_KNOWN: dict[int, tuple[CodeType, Sequence[ast.FunctionDef | ast.Lambda]]] = {}
+"""Nodes of functions by the identity of their code, and the code, so that it stays alive."""
 
 
 def find_function_nodes(function: FunctionType) -> Sequence[ast.FunctionDef | ast.Lambda]:
     """Return the AST nodes that may be the source of a function: usually one; several if the line
     has several lambdas; none if there is no source. Variables of comprehensions get unique names in
     them."""
-    file = function.__code__.co_filename
+    code = function.__code__
+    if id(code) in _KNOWN:
+        return _KNOWN[id(code)][1]
     lines = function.__globals__.get(SOURCE_LINES)
     if lines is None:
-        linecache.checkcache(file)
-        read = linecache.getlines(file)
-        known, lines = _FILES.get(file, ([], None))
+        linecache.checkcache(code.co_filename)
+        read = linecache.getlines(code.co_filename)
+        known, lines = _FILES.get(code.co_filename, ([], None))
         if lines is None or known is not read:
             lines = SourceLines(read)
-            _FILES[file] = read, lines
-    return _search_nodes(function.__code__, lines)
-
-
-@cache
-def _search_nodes(code: CodeType, lines: SourceLines) -> Sequence[ast.FunctionDef | ast.Lambda]:
-    return (_find_lambdas if code.co_name == "<lambda>" else _find_definition)(code, lines)
+            _FILES[code.co_filename] = read, lines
+    find = _find_lambdas if code.co_name == "<lambda>" else _find_definition
+    nodes = find(code, lines)
+    if nodes:
+        _KNOWN[id(code)] = code, nodes
+    return nodes
 
 
 def _find_lambdas(code: CodeType, lines: SourceLines) -> Sequence[ast.Lambda]:

@@ -8,8 +8,7 @@ loaded (`restore`), see `gv_engine.scenario.memory.layout`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import chain, compress, product
 from typing import TYPE_CHECKING, Any
@@ -560,9 +559,11 @@ class ObjectWorld(Verbs, World):
         names = [*AGENT_COLUMNS, *SCALAR_COLUMNS, "placed", "recent", *self.layout.layers]
         names += [name for name in optional if name in row.dtype.names]
         row["alive"] = np.frombuffer(bytes(self._alive), np.bool_)
-        for name in names:
-            with _name_value_in_errors(f"w.{name}"):
+        try:
+            for name in names:
                 row[name] = getattr(self, name)
+        except _DOES_NOT_FIT as error:
+            raise errors.RuleError(f"w.{name}: {error}") from None
         for name in self.layout.layers:
             if (highest := row[name].max()) >= self.capacity:
                 raise errors.RuleError(
@@ -576,15 +577,19 @@ class ObjectWorld(Verbs, World):
         """Copy the fields of one component, of class `cls`, of all entities into a world's
         `record`."""
         having = self.context.having(cls)
-        entities = np.array([e for e, _ in having], np.intp)
-        if entities.max(initial=0) >= self.layout.column_lengths[cls]:
+        if not having:
+            return
+        entities = [e for e, _ in having]
+        if max(entities) >= self.layout.column_lengths[cls]:
             self.fail(NOT_OF_OBJECTS)
         record["has"][entities] = 1
-        for field in fields_of(cls):
-            column = record[field.name]
-            values = [getattr(component, field.name) for _, component in having]
-            with _name_value_in_errors(f"w.{column_name(cls)}.{field.name}"):
+        try:
+            for field in fields_of(cls):
+                column = record[field.name]
+                values = [getattr(component, field.name) for _, component in having]
                 column[entities] = np.array(values, column.dtype).reshape(-1, *field.shape)
+        except _DOES_NOT_FIT as error:
+            raise errors.RuleError(f"w.{column_name(cls)}.{field.name}: {error}") from None
 
     def restore(self, row: NDArray[Any]) -> None:
         """Set the world to the state in `row`, a record that `snapshot` returned. The world then
@@ -634,6 +639,8 @@ class ObjectWorld(Verbs, World):
         return _rebuild_world, (self.layout, self.snapshot())
 
 
+_DOES_NOT_FIT = OverflowError, TypeError, ValueError
+"""Errors of NumPy when a value does not fit into an array."""
 _AGENT_DEFAULTS = [(name, kind(0).item()) for name, kind in AGENT_COLUMNS.items()]
 """Initial value of each per-agent attribute."""
 
@@ -657,16 +664,6 @@ def make_floor(seen: tuple[Any, ...], outside: bytes) -> tuple[bytes, tuple[bool
 def _list_edge_cells(height: int, width: int) -> list[tuple[int, int]]:
     cells = product(range(height), range(width))
     return [(y, x) for y, x in cells if y in (0, height - 1) or x in (0, width - 1)]
-
-
-@contextmanager
-def _name_value_in_errors(place: str) -> Iterator[None]:
-    """Context manager: if a value does not fit into its array, raise a `RuleError` whose message
-    begins with `place`, the name of the value."""
-    try:
-        yield
-    except (OverflowError, TypeError, ValueError) as error:
-        raise errors.RuleError(f"{place}: {error}") from None
 
 
 def _rebuild_world(layout: Layout, row: NDArray[Any]) -> ObjectWorld:

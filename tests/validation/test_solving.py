@@ -7,7 +7,6 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from gv_engine import GridEnv, Scenario
@@ -80,7 +79,7 @@ def plainly(scenario: Scenario, seed: int) -> int:
                 return steps + 1
             row = there.snapshot().copy()
             for name in ("steps", "reward", "total", "action", "ended_by", "rng"):
-                row[name] = np.zeros((), row[name].dtype)
+                row[name] = 0
             if not (terminated or truncated or row.tobytes() in known):
                 known.add(row.tobytes())
                 waiting.append((there, steps + 1))

@@ -65,7 +65,8 @@ class Lane(NamedTuple):
         from gv_engine.compiler.batch import FAILURE
         from gv_engine.compiler.language.body import ARENA_HEAD
 
-        arena = np.zeros(ARENA_SIZE, np.uint8)
+        arena = np.empty(ARENA_SIZE, np.uint8)
+        arena[:ARENA_HEAD] = 0
         arena[:16].view(np.int64)[:] = ARENA_HEAD, ARENA_SIZE
         failures = np.zeros(1, FAILURE)
         failures["world"] = NO_WORLD

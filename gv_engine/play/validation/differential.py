@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -367,9 +366,12 @@ def _step_both(
     outputs: list[dict[str, Any]] = []
     errors: dict[str, RuleError] = {}
     for name, world in worlds.items():
-        message = _format_timeout(world, is_reset=actions is None, limit=limit)
         try:
-            with hard_timeout(limit, message) if name == "compiled" else nullcontext():
+            if name == "compiled":
+                message = _format_timeout(world, is_reset=actions is None, limit=limit)
+                with hard_timeout(limit, message):
+                    world.step(seed, actions)
+            else:
                 world.step(seed, actions)
         except RuleError as error:
             errors[name] = error
