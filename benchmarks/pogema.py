@@ -1,11 +1,11 @@
 """`python -m benchmarks.pogema BENCHMARK`: MAPPO beside the published rows of POGEMA's benchmark.
 
-BENCHMARK is a clone of Cognitive-AI-Systems/pogema-benchmark. MAPPO is trained for each number of
-agents on lifelong instances of random maps and mazes of our own, as large as those of the
-benchmark, or goes on where it was stopped. Each agent is a team, so it is paid for its own targets
-alone. The policy then plays the benchmark's 128 random maps and 128 mazes, with the seeds and the
-step limits of the published rows. The table has mean throughputs: targets that all agents reach in
-a step.
+BENCHMARK is a clone of Cognitive-AI-Systems/pogema-benchmark. MAPPO with a GRU is trained for each
+number of agents on lifelong instances of random maps and mazes of our own, as large as those of
+the benchmark, or goes on where it was stopped. Each agent is a team, so it is paid for its own
+targets alone. The policy then plays the benchmark's 128 random maps and 128 mazes, with the seeds
+and the step limits of the published rows. The table has mean throughputs: targets that all agents
+reach in a step.
 """
 
 from __future__ import annotations
@@ -82,9 +82,11 @@ def train(scenario: Path, run: Path, agents: int, steps: int) -> None:
     Raises:
         subprocess.CalledProcessError: the command has failed.
     """
-    words = [str(scenario), "--learner", "mappo", "--num-envs", str(512 // agents)]
-    words += ["--set-hp", "num_steps=64", "--set-hp", "num_minibatches=8", "--out", str(run)]
-    chosen = ["--resume", str(run)] if run.exists() else words
+    words = [str(scenario), "--learner", "mappo", "--memory", "--num-envs", str(512 // agents)]
+    settings = "num_steps=64", "num_minibatches=8", "learning_rate=1e-3"
+    words += [word for setting in settings for word in ("--set-hp", setting)]
+    words += ["--out", str(run)]
+    chosen = ["--resume", str(run), "--trust"] if run.exists() else words
     command = [sys.executable, "-m", "gv_engine", "train", *chosen, "--steps", str(steps)]
     subprocess.run(command, check=True)
 
