@@ -34,7 +34,7 @@ for module in pkgutil.walk_packages(gv_engine.__path__, "gv_engine."):
 """
 
 
-@pytest.mark.sample("algebra")
+@pytest.mark.thorough
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_the_engine_works_without_a_plugin(plugin: str, tmp_path: Path):
     folder = tmp_path / "checkout"

@@ -204,7 +204,7 @@ def test_hints_come_in_three_strengths():
         text, end = said(terminal, "F4", width=120), time.monotonic() + PATIENCE
         while "Looking for" in text:  # in another process
             assert time.monotonic() < end
-            time.sleep(0.05)
+            time.sleep(0.2)
             terminal.tick(time.monotonic())
             text = said(terminal, width=120)
         return text

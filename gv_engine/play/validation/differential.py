@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -365,13 +366,10 @@ def _step_both(
     """
     outputs: list[dict[str, Any]] = []
     errors: dict[str, RuleError] = {}
+    message = _format_timeout(worlds["object"], is_reset=actions is None, limit=limit)
     for name, world in worlds.items():
         try:
-            if name == "compiled":
-                message = _format_timeout(world, is_reset=actions is None, limit=limit)
-                with hard_timeout(limit, message):
-                    world.step(seed, actions)
-            else:
+            with hard_timeout(limit, message) if name == "compiled" else nullcontext():
                 world.step(seed, actions)
         except RuleError as error:
             errors[name] = error

@@ -49,8 +49,8 @@ class CentralCriticNet(ActorCritic):
         for the critic. `rows`, (M, slots), has indices into `table`, the first-layer weights, and
         the agents of each world in their order."""
         agents, codes = self.spec.agents, sum(self.spec.sizes)
-        of_agent = torch.arange(agents, dtype=rows.dtype, device=rows.device)
-        by_world = rows.unflatten(0, (-1, agents)) + codes * of_agent[:, None]
+        first_codes = codes * torch.arange(agents, dtype=rows.dtype, device=rows.device)
+        by_world = rows.unflatten(0, (-1, agents)) + first_codes[:, None]
         # what all agents of a world see is summed once
         seen = sum_rows(self.central_first, by_world.flatten(1)) + self.central_bias
         first = (seen[:, None] + self.central_first[agents * codes :]).flatten(0, 1)
