@@ -6,6 +6,7 @@ import os
 import sys
 import weakref
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,15 +47,24 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _REACHING_OUT = "pickle.find_class", "socket.connect", "socket.getaddrinfo", "urllib.Request"
 
 
-def _add_audit_hook(method: Callable[[str, tuple[Any, ...]], None]) -> None:
-    """Let a method hear all audit events while its object lives; Python removes no hooks."""
-    reference = weakref.WeakMethod(method)
+_hearing: list[weakref.WeakMethod[Callable[[str, tuple[Any, ...]], None]]] = []
+"""Methods that hear all audit events while their objects live; Python removes no hooks."""
 
-    def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if alive := reference():
-            alive(event, arguments)
 
-    sys.addaudithook(hook)
+def _pass_on(event: str, arguments: tuple[Any, ...]) -> None:
+    for reference in _hearing:
+        if hear := reference():
+            hear(event, arguments)
+
+
+@cache
+def _install() -> None:
+    sys.addaudithook(_pass_on)
+
+
+def _add_audit_hook(hear: Callable[[str, tuple[Any, ...]], None]) -> None:
+    _install()
+    _hearing.append(weakref.WeakMethod(hear, _hearing.remove))
 
 
 class Sandbox:

@@ -15,6 +15,7 @@ from hypothesis import settings
 from gv_engine.compiler import batch_program, compiled_function
 from gv_engine.compiler.language.machine import MachineCode
 from gv_engine.envs.backends.compiled_backend import CompiledBatch
+from gv_engine.play.grid.episode import GridHint
 from tests.boards import Session, scenario
 from tests.desk import home
 from tests.screen import Screen, virtual_screen
@@ -147,6 +148,15 @@ def _optimizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     if request.node.get_closest_marker("optimized"):
         monkeypatch.setattr(batch_program, "MachineCode", MachineCode)
         monkeypatch.setattr(batch_program, "_PROGRAMS", {})
+
+
+@pytest.fixture(autouse=True)
+def _hints_are_not_prepared(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Preparing hints compiles each level that a screen shows, in another process."""
+    if not request.node.get_closest_marker("prepares_hints"):
+        monkeypatch.setattr(GridHint, "prepare", lambda _: None)
 
 
 @pytest.fixture(autouse=True)

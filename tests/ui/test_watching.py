@@ -97,6 +97,7 @@ def test_hints_lead_through_a_level(desk: Desk):
     assert hint.message == ""
 
 
+@pytest.mark.prepares_hints
 @pytest.mark.compiled
 def test_hints_are_prepared_when_a_level_opens_and_one_process_serves_all(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
@@ -117,6 +118,7 @@ def test_hints_are_prepared_when_a_level_opens_and_one_process_serves_all(
     worker.kill()
 
 
+@pytest.mark.prepares_hints
 def test_no_hints_are_prepared_beside_an_agent(desk: Desk):
     before = {*multiprocessing.active_children()}
     screen = watching(desk)
