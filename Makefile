@@ -17,6 +17,9 @@ PYTHONS ?= python3.14 python3.13 python3.12 python3.11 python3
 # and pyproject.toml up to its tool tables. An incomplete, outdated or copied .venv lacks this stamp.
 KEY := $(shell { pwd -P; echo '$(PLAYED)'; sed '/^\[tool\./q' pyproject.toml; } | cksum | cut -d ' ' -f 1)
 
+# Without bytecode, each of the hundreds of processes that tests start compiles all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help play test tests quick thorough check bench learn benchmark results adapters ray fuzz minigrid parity peers web mutants screens reference docs gallery clean anew
 
 help:
