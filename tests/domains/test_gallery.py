@@ -185,7 +185,7 @@ def test_a_soup_pays_all_cooks(name: str, world: str):
 
 
 @pytest.mark.compiled
-@pytest.mark.sample("alcove")
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", KITCHENS)
 def test_cooks_that_nobody_plays_serve_the_same_soups_in_both_worlds(name: str):
     level = Scenario.load(name)

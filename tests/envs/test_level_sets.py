@@ -55,7 +55,7 @@ def test_no_level_is_in_train_and_in_a_set_to_test():
 
 
 @pytest.mark.compiled
-@pytest.mark.sample("KeyCorridor")
+@pytest.mark.thorough
 @pytest.mark.parametrize("level", [LEVEL, "MiniGrid-KeyCorridorS3R1-v0"])
 def test_no_layout_of_test_layout_is_in_train(level):
     """The layouts are read here from object worlds, and the levels found in compiled ones."""

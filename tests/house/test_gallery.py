@@ -41,7 +41,7 @@ def test_every_level_is_in_the_gallery():
 
 
 @pytest.mark.compiled
-@pytest.mark.sample("mathy-binomial", "crossing")
+@pytest.mark.sample("mathy-binomial")
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 def test_pictures_and_pages_are_where_the_cards_link(family: Family, tmp_path: Path):
     write_family(family, tmp_path)

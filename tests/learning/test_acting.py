@@ -42,7 +42,7 @@ print(*sorted({name.partition(".")[0] for name in sys.modules}))
 pytestmark = pytest.mark.usefixtures("here")
 
 
-@pytest.mark.sample("alone")
+@pytest.mark.thorough
 @pytest.mark.compiled
 @pytest.mark.parametrize("memory", [False, True], ids=["alone", "memory"])
 def test_episodes_do_not_depend_on_the_number_of_worlds(memory):

@@ -36,7 +36,7 @@ def act_on_page(level: Scenario, policy: str, code: str) -> list[Any]:
 
 @needs_node
 @pytest.mark.compiled
-@pytest.mark.sample("keydoor-run-greedy", "keydoor-memory-run-", "mission-cnn-run-", "pqn-run-")
+@pytest.mark.sample("keydoor-memory-run-", "mission-cnn-run-")
 @pytest.mark.parametrize("how", ["run", "run:greedy"], ids=["run", "run-greedy"])
 @pytest.mark.parametrize(
     ("name", "options"),
