@@ -1,11 +1,13 @@
 """`python -m benchmarks.pogema BENCHMARK`: MAPPO beside the published rows of POGEMA's benchmark.
 
-BENCHMARK is a clone of Cognitive-AI-Systems/pogema-benchmark. MAPPO with a GRU is trained for each
-number of agents on lifelong instances of random maps and mazes of our own, as large as those of
-the benchmark, or goes on where it was stopped. Each agent is a team, so it is paid for its own
-targets alone. The policy then plays the benchmark's 128 random maps and 128 mazes, with the seeds
-and the step limits of the published rows. The table has mean throughputs: targets that all agents
-reach in a step.
+BENCHMARK is a clone of Cognitive-AI-Systems/pogema-benchmark. MAPPO is trained for each number of
+agents on lifelong instances of random maps and mazes of our own, as large as those of the
+benchmark, or goes on where it was stopped. Each agent is a team, so it is paid for its own targets
+alone. It is trained twice: as in POGEMA, where agents see the cells around them and the direction
+of their target, with a GRU; and with agents that are told where a shortest way leads (`ahead: 3`),
+without one, as some of the published algorithms are. The policies then play the benchmark's 128
+random maps and 128 mazes, with the seeds and the step limits of the published rows. The table has
+mean throughputs: targets that all agents reach in a step.
 """
 
 from __future__ import annotations
@@ -28,11 +30,17 @@ SETS = {"01-random": ("random", 256), "02-mazes": ("mazes", 128)}
 """Kind of maps and step limit of each set."""
 MAPS = 512
 """Number of training maps of each kind."""
+POLICIES = {"MAPPO, ours": 0, "MAPPO told the way, ours": 3}
+"""How many steps of their way the agents of each trained policy are told."""
 _LEVELS = "0:3000"
 """Seeds that play each of 128 instances once, because equal levels count once."""
 _SCENARIO = """\
 extends: pogema-benchmark-lmapf
-parameters: {{agents: {agents}, steps: 128, instances: {{default: maps.yaml, type: file}}}}
+parameters:
+  agents: {agents}
+  steps: 128
+  ahead: {ahead}
+  instances: {{default: maps.yaml, type: file}}
 agents: {{colors: [RED], teams: {{{teams}}}}}
 state_space: {{colors: [NONE, RED]}}
 """
@@ -62,8 +70,9 @@ def make_maze(rng: np.random.Generator) -> NDArray[np.bool_]:
     return cells[1:-1, 1:-1]
 
 
-def write_scenario(folder: Path, agents: int) -> Path:
-    """Write the training maps and the scenario for a number of agents; return the scenario."""
+def write_scenario(folder: Path, agents: int, ahead: int) -> Path:
+    """Write the training maps and the scenario for a number of agents, which are told so many steps
+    of their way; return the scenario."""
     rng, lines = np.random.default_rng(0), []
     for number in range(MAPS):
         for make in (make_random_map, make_maze):
@@ -71,21 +80,21 @@ def write_scenario(folder: Path, agents: int) -> Path:
             lines += [f"{make.__name__}-{number}: |", *(f"  {row}" for row in rows)]
     (folder / "maps.yaml").write_text("\n".join(lines) + "\n", "utf-8")
     teams = ", ".join(f"team_{k}: [agent_{k}]" for k in range(1, agents + 1))
-    path = folder / f"lifelong-{agents}.yaml"
-    path.write_text(_SCENARIO.format(agents=agents, teams=teams), "utf-8")
+    path = folder / f"lifelong-{agents}-{ahead}.yaml"
+    path.write_text(_SCENARIO.format(agents=agents, ahead=ahead, teams=teams), "utf-8")
     return path
 
 
-def train(scenario: Path, run: Path, agents: int, steps: int) -> None:
-    """Train a run to this number of steps.
+def train(scenario: Path, run: Path, agents: int, has_memory: bool, steps: int) -> None:
+    """Train a run to this number of steps, with a GRU if it `has_memory`.
 
     Raises:
         subprocess.CalledProcessError: the command has failed.
     """
-    words = [str(scenario), "--learner", "mappo", "--memory", "--num-envs", str(512 // agents)]
+    words = [str(scenario), "--learner", "mappo", "--num-envs", str(512 // agents)]
     settings = "num_steps=64", "num_minibatches=8", "learning_rate=1e-3"
     words += [word for setting in settings for word in ("--set-hp", setting)]
-    words += ["--out", str(run)]
+    words += ["--memory"] * has_memory + ["--out", str(run)]
     chosen = ["--resume", str(run), "--trust"] if run.exists() else words
     command = [sys.executable, "-m", "gv_engine", "train", *chosen, "--steps", str(steps)]
     subprocess.run(command, check=True)
@@ -120,16 +129,17 @@ def main() -> int:
     options.runs.mkdir(exist_ok=True)
     columns: dict[str, dict[str, float]] = {}
     for agents in options.agents:
-        scenario = write_scenario(options.runs, agents)
-        run = options.runs / f"mappo-{agents}"
-        train(scenario, run, agents, options.steps)
+        policies = {"valid actions, ours": (write_scenario(options.runs, agents, 0), "valid")}
+        for label, ahead in POLICIES.items():
+            scenario = write_scenario(options.runs, agents, ahead)
+            run = options.runs / f"mappo-{agents}-{ahead}"
+            train(scenario, run, agents, ahead == 0, options.steps)
+            policies[label] = scenario, str(run)
         for name, (kind, limit) in SETS.items():
             folder = options.benchmark / "raw_data_LMAPF" / name
             column = dict(read_published(folder, agents))
-            column |= {
-                label: play(scenario, policy, folder / f"{name}.yaml", limit)
-                for label, policy in (("MAPPO, ours", str(run)), ("valid actions, ours", "valid"))
-            }
+            for label, (scenario, policy) in policies.items():
+                column[label] = play(scenario, policy, folder / f"{name}.yaml", limit)
             columns[f"{kind}, {agents} agents"] = column
     print("| | " + " | ".join(columns) + " |")
     print("| --- |" + " --: |" * len(columns))

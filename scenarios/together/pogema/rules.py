@@ -418,6 +418,36 @@ def follow_goals(w: World, instances: FilePath, cells: Table, starts: Table, goa
 
 
 @system(TRANSITION)
+def show_way(w: World, ahead: int) -> None:
+    """Let `down` and `right` of each agent lead to a cell on a shortest way to its target, around
+    obstacles, `ahead` steps away; for 0 they lead to the target itself."""
+    if ahead > 0:
+        for agent in w.agents():
+            if w.position.y[agent] >= 0:
+                lead(w, agent, ahead)
+
+
+def lead(w: World, agent: int, ahead: int) -> None:
+    """Let `down` and `right` lead to a cell of a shortest way that begins where the agent is."""
+    y, x = w.position.y[agent], w.position.x[agent]
+    steps = w.steps_from(w.walker.target_y[agent], w.walker.target_x[agent])
+    for _ in range(ahead):
+        left = steps[y, x]
+        if left <= 0:
+            break
+        if y > 0 and steps[y - 1, x] == left - 1:
+            y -= 1
+        elif y + 1 < w.height and steps[y + 1, x] == left - 1:
+            y += 1
+        elif x > 0 and steps[y, x - 1] == left - 1:
+            x -= 1
+        else:
+            x += 1
+    w.walker.down[agent] = y - w.position.y[agent]
+    w.walker.right[agent] = x - w.position.x[agent]
+
+
+@system(TRANSITION)
 def count_cost(w: World, steps: int) -> None:
     """Note who is at its target, and the step in which it came there to stay. As in POGEMA, who
     leaves in the last of `steps` has stayed."""
