@@ -80,6 +80,23 @@ def test_letters_and_positions_are_places(folder: Path, world: str):
     assert targets == [first, after, after, after]  # an agent is in the way
 
 
+@pytest.mark.sample("object")
+@pytest.mark.parametrize("world", ["object", "compiled"])
+@pytest.mark.parametrize("ahead", [0, 1, 2, 3])
+def test_agents_are_told_the_way_around_obstacles(folder: Path, world: str, ahead: int):
+    level = folder / "level.yaml"
+    level.write_text("corner: |-\n  a..\n  .#A\n  Bb.\n")
+    env = play("pogema-benchmark-mapf", level, world, ahead=ahead)
+    ways = [[1, 2], [0, 1], [0, 2], [1, 2]], [[0, -1], [0, -1], [0, -1], [0, -1]]
+    names = list(env.scenario.action_names)
+    for actions in (None, ["NOOP", "NOOP"]):
+        if actions:
+            env.step(np.array([[*map(names.index, actions)]]))
+        row = env.snapshot()[0]["walker"]
+        told = [[row["down"][agent], row["right"][agent]] for agent in (1, 2)]
+        assert told == [way[ahead] for way in ways]
+
+
 def test_marks_say_where_agents_and_targets_may_be(folder: Path):
     for seed in range(20):
         env = play("pogema-benchmark-mapf", folder / "maps.yaml", number=2)
