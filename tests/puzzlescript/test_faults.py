@@ -46,3 +46,12 @@ def test_a_fault_is_named_with_its_line(tmp_path, old, new, fault):
 def test_there_is_no_such_level():
     with pytest.raises(ScenarioError, match=r"no level '3', there are 1 to 2"):
         Scenario.load(DATA / "puzzlescript" / "store.txt#3")
+
+
+def test_a_message_may_have_no_text(tmp_path):
+    file = tmp_path / "store.txt"
+    rule = "[ > Player | Box ] -> [ > Player | > Box ]"
+    assert rule in STORE
+    file.write_text(STORE.replace(rule, f"{rule} message", 1), "utf-8")
+    (number,) = Scenario.load(file).display_numbers
+    assert number.texts == ("",)

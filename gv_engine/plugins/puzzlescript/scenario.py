@@ -117,8 +117,8 @@ def make_scenario(text: str, level_name: str, has_tools: bool = False) -> dict[s
     }
     if "run_rules_on_level_start" in settings:
         scenario["settle"] = [{"name": f"{_PACKAGE}.systems:start_level", **turn}]
-    if program.messages:
-        scenario["observation"] = {"display": [{"of": "world.message", "texts": program.messages}]}
+    if texts := [*program.messages]:
+        scenario["observation"] = {"display": [{"of": "world.message", "texts": texts}]}
     if len(levels) > 1:
         scenario["variants"] = {name: {} for name in names}
     return scenario

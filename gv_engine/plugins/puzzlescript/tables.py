@@ -74,13 +74,13 @@ class Program:
 
     Attributes:
         numbers: see the module.
-        messages: texts of the commands `message`; a rule names its text by the number from 1.
+        messages: numbers from 1 of the texts of the commands `message`, by which rules name them.
         commands: bits of all commands that rules have.
         ellipses: largest number of ellipses in a row.
     """
 
     numbers: list[int] = field(default_factory=list)
-    messages: list[str] = field(default_factory=list)
+    messages: dict[str, int] = field(default_factory=dict)
     commands: int = 0
     ellipses: int = 0
 
@@ -211,8 +211,7 @@ class _TableWriter:
             word, _, text = command.partition(" ")
             commands |= Command.__members__.get(word.upper(), Command.SOUND)
             if word == "message":
-                self.program.messages.append(text)
-                message = len(self.program.messages)
+                message = self.program.messages.setdefault(text, len(self.program.messages) + 1)
         self.program.commands |= commands
         if len(rows) > MAX_ROWS:
             self.fail(rule.line, f"found {len(rows)} patterns, allowed are {MAX_ROWS}")

@@ -46,7 +46,7 @@ NUMBER_KEYS: KeyTable = {
 _DISPLAY_KEYS: KeyTable = {
     **NUMBER_KEYS,
     "texts": Key(
-        "Texts that players read in place of the values 1, 2, 3 and so on; nothing for others.",
+        "Texts that players read in place of the values 1, 2, 3 and so on, '' for none.",
         schema.list_of(schema.TEXT),
     ),
 }
@@ -82,7 +82,8 @@ class StateNumber(NamedTuple):
         is_float: True for a floating-point number.
         shown: how players see it, one of `_SHOWN`.
         checklist: title of the list of which it is an item; "" for none.
-        texts: texts that players see in place of the values from 1 on; () to see the number.
+        texts: texts that players see in place of the values from 1 on, "" for none; () to see the
+            number.
     """
 
     name: str
@@ -258,7 +259,7 @@ class StateReader:
             source = kind, column, field.name, item
             label = label.replace("_", " ")
             bounds = low, high, is_float
-            about = shown, title, tuple(map(fields.text, texts))
+            about = shown, title, tuple(map(fields.optional_text, texts))
             numbers.append(StateNumber(full_name, label, *source, *bounds, *about))
         return numbers
 
