@@ -148,6 +148,7 @@ def test_a_pasted_level_has_the_usual_sprites(tmp_path: Path):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
+        ({"sprites": {"Wall": "stone" * 99 + ".svg"}}, "there is no file stonestone"),
         ({"theme": "nigth"}, "theme: .*'nigth'.*did you mean 'night'"),
         ({"sprites": {"Wal": "wall.svg"}}, "found 'Wal', expected an object type.*'Wall'"),
         ({"sprites": {"agnet": "wall.svg"}}, "found 'agnet', expected .*did you mean 'agent'"),

@@ -312,6 +312,7 @@ KEYS: dict[str, dict[str, Any]] = {
     "found 1 layers, expected 2 to 8": {"layers": ["ground"]},
     "found 9 layers, expected 2 to 8": {"layers": ["ground", *"abcdefgh"]},
     "found 'item', expected `ground`, the lowest layer": {"layers": ["item", "body"]},
+    r"layers\[0\]: found '', expected a text": {"layers": ["", "", "item"]},
     "item is listed twice": {"layers": ["ground", "item", "item", "body"]},
     "found the name 'Item', expected one like `item`": {"layers": ["ground", "Item", "body"]},
     "found the name 'terrain'": {"layers": ["ground", "terrain", "body"]},
