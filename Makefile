@@ -114,7 +114,7 @@ clean:  ## remove everything that was made here, including .venv
 	$(PYTHON) -m compileall -q gv_engine components systems
 	@touch $@
 
-# Without --no-compile, a fifth of the time goes into bytecode that no test reads.
+# Without --no-compile, bytecode takes a third of the time, and tests read little of it.
 .venv/test-$(KEY): .venv/made-$(KEY)
 	@rm -f .venv/play-$(KEY)
 	$(PIP) install --no-compile --prefer-binary --editable '$(PLAYED:]=,test])'

@@ -47,24 +47,25 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _REACHING_OUT = "pickle.find_class", "socket.connect", "socket.getaddrinfo", "urllib.Request"
 
 
-_hearing: list[weakref.WeakMethod[Callable[[str, tuple[Any, ...]], None]]] = []
-"""Methods that hear all audit events while their objects live; Python removes no hooks."""
+_listeners: list[weakref.WeakMethod[Callable[[str, tuple[Any, ...]], None]]] = []
+"""Methods that are called with each audit event while their objects live. Python cannot remove an
+audit hook, so a permanent one calls them."""
 
 
-def _pass_on(event: str, arguments: tuple[Any, ...]) -> None:
-    for reference in _hearing:
-        if hear := reference():
-            hear(event, arguments)
+def _dispatch(event: str, arguments: tuple[Any, ...]) -> None:
+    for reference in tuple(_listeners):
+        if listener := reference():
+            listener(event, arguments)
 
 
-@cache
-def _install() -> None:
-    sys.addaudithook(_pass_on)
+@cache  # once
+def _install_hook() -> None:
+    sys.addaudithook(_dispatch)
 
 
-def _add_audit_hook(hear: Callable[[str, tuple[Any, ...]], None]) -> None:
-    _install()
-    _hearing.append(weakref.WeakMethod(hear, _hearing.remove))
+def _add_listener(listener: Callable[[str, tuple[Any, ...]], None]) -> None:
+    _install_hook()
+    _listeners.append(weakref.WeakMethod(listener, _listeners.remove))
 
 
 class Sandbox:
@@ -80,7 +81,7 @@ class Sandbox:
     def __init__(self, *folders: Path) -> None:
         self.broken: list[str] = []
         self._folders = tuple(os.path.realpath(folder) for folder in folders)
-        _add_audit_hook(self._watch)
+        _add_listener(self._watch)
 
     def _watch(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event in _REACHING_OUT:
@@ -118,7 +119,7 @@ class Ear:
         self.allow((ROOT, sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
         self.allow([Path(os.__file__).parent])
         self.allow(folders)
-        _add_audit_hook(self._hear)
+        _add_listener(self._hear)
 
     def allow(self, folders: Iterable[str | Path]) -> None:
         """Add folders whose files may be run."""

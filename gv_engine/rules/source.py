@@ -13,7 +13,7 @@ class SourceLines(list[str]):
     """Lines of a source file.
 
     Attributes:
-        lambdas: lambdas by line, once one was looked for.
+        lambdas: AST nodes of lambdas by line number; None until one is looked for.
     """
 
     lambdas: dict[int, list[ast.Lambda]] | None = None
@@ -21,31 +21,32 @@ class SourceLines(list[str]):
 
 SOURCE_LINES = "__source_lines__"
 """Global variable of a rule file with its `SourceLines` at the time when it was loaded."""
-_FILES: dict[str, tuple[list[str], SourceLines]] = {}
-"""Lines of other files as `linecache` has them, and the same as `SourceLines`."""
-_KNOWN: dict[int, tuple[CodeType, Sequence[ast.FunctionDef | ast.Lambda]]] = {}
-"""Nodes of functions by the identity of their code, and the code, so that it stays alive."""
+_LINES_BY_FILE: dict[str, tuple[list[str], SourceLines]] = {}
+"""Lines of other files: the list of `linecache`, which is another one after a change of the file,
+and a copy as `SourceLines`."""
+_NODES_BY_CODE: dict[int, tuple[CodeType, Sequence[ast.FunctionDef | ast.Lambda]]] = {}
+"""Nodes of functions by the `id` of their code, and the code, so that it stays alive."""
 
 
 def find_function_nodes(function: FunctionType) -> Sequence[ast.FunctionDef | ast.Lambda]:
     """Return the AST nodes that may be the source of a function: usually one; several if the line
-    has several lambdas; none if there is no source. Variables of comprehensions get unique names in
-    them."""
+    has several lambdas; none if there is no source. Variables of comprehensions have unique names
+    in them. Nodes are cached and must not be changed."""
     code = function.__code__
-    if id(code) in _KNOWN:
-        return _KNOWN[id(code)][1]
+    if id(code) in _NODES_BY_CODE:
+        return _NODES_BY_CODE[id(code)][1]
     lines = function.__globals__.get(SOURCE_LINES)
     if lines is None:
         linecache.checkcache(code.co_filename)
-        read = linecache.getlines(code.co_filename)
-        known, lines = _FILES.get(code.co_filename, ([], None))
-        if lines is None or known is not read:
-            lines = SourceLines(read)
-            _FILES[code.co_filename] = read, lines
+        raw_lines = linecache.getlines(code.co_filename)
+        before, lines = _LINES_BY_FILE.get(code.co_filename, ([], None))
+        if lines is None or before is not raw_lines:
+            lines = SourceLines(raw_lines)
+            _LINES_BY_FILE[code.co_filename] = raw_lines, lines
     find = _find_lambdas if code.co_name == "<lambda>" else _find_definition
     nodes = find(code, lines)
     if nodes:
-        _KNOWN[id(code)] = code, nodes
+        _NODES_BY_CODE[id(code)] = code, nodes
     return nodes
 
 

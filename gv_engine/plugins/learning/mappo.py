@@ -35,7 +35,7 @@ class CentralCriticNet(ActorCritic):
         which sees those of all agents. `spec` has the input sizes."""
         super().__init__(spec, replace(settings, separate_critic=False))
         del self.critic
-        self.group = spec.agents
+        self.rows_per_sample = spec.agents
         hidden, slots = settings.hidden_size, len(spec.sizes)
         codes = spec.agents * sum(spec.sizes) + spec.agents
         scale = math.sqrt(2 / (spec.agents * slots))
@@ -46,14 +46,14 @@ class CentralCriticNet(ActorCritic):
 
     def features(self, table: Tensor, rows: Tensor) -> Tensor:
         """Return the (M, 2 * hidden) features of M observations: those for the actor, then those
-        for the critic. `rows`, (M, slots), has indices into `table`, the first-layer weights, and
-        the agents of each world in their order."""
-        agents, codes = self.spec.agents, sum(self.spec.sizes)
-        first_codes = codes * torch.arange(agents, dtype=rows.dtype, device=rows.device)
-        by_world = rows.unflatten(0, (-1, agents)) + first_codes[:, None]
-        # what all agents of a world see is summed once
-        seen = sum_rows(self.central_first, by_world.flatten(1)) + self.central_bias
-        first = (seen[:, None] + self.central_first[agents * codes :]).flatten(0, 1)
+        for the critic. `rows`, (M, slots), has indices into `table`, the first-layer weights,
+        ordered by world and then by agent; M is a multiple of the number of agents."""
+        agents, codes_per_agent = self.spec.agents, sum(self.spec.sizes)
+        offsets = codes_per_agent * torch.arange(agents, dtype=rows.dtype, device=rows.device)
+        by_world = rows.unflatten(0, (-1, agents)) + offsets[:, None]
+        # once for each world
+        joint = sum_rows(self.central_first, by_world.flatten(1)) + self.central_bias
+        first = (joint[:, None] + self.central_first[agents * codes_per_agent :]).flatten(0, 1)
         second = self.central_second(self.activate(self.normalise(first)))
         central = self.activate(self.normalise(second))
         return torch.cat([super().features(table, rows), central], 1)
@@ -74,7 +74,7 @@ class MAPPOLearner(Learner):
     net_class = CentralCriticNet
 
     def _final_features(self, t: int, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
-        last = self._buffer.rows[t].copy()
+        last = self._buffer.rows[t].copy()  # what the other agents saw
         last[cut] = rows
         return super()._final_features(t, last, np.arange(len(last)))[cut]
 

@@ -41,10 +41,11 @@ class ActorCritic(nn.Module):
     are the cells' embeddings. So an object that the mission names is found wherever it is seen.
 
     Attributes:
-        group: how many consecutive observations `features` reads together.
+        rows_per_sample: number of consecutive rows, the agents of one world, that have to stay in
+            one minibatch.
     """
 
-    group = 1
+    rows_per_sample = 1
 
     def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
         """Make the layers of the network. `spec` has the sizes of inputs and outputs."""

@@ -383,7 +383,8 @@ class Learner:
             np.copyto(arrays[name], info[name] if name in info else observation[name])
 
     def _final_features(self, t: int, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
-        """Return the features of `rows`, the encoded last observations of the agents `cut`."""
+        """Return the features of the last observations of truncated agents: their indices `cut`,
+        and their encoded `rows`. A critic of all agents also reads those of step `t`."""
         return self.net.features(self._table, torch.from_numpy(rows).to(self.device))
 
     def _rewards(self) -> NDArray[np.float32]:
@@ -442,7 +443,7 @@ class Learner:
 
     def _optimise(self, batch: TrainingBatch) -> None:
         """Optimise the network in `update_epochs` passes over the batch, in random minibatches."""
-        settings, losses, group = self.settings, [], self.net.group
+        settings, losses, group = self.settings, [], self.net.rows_per_sample
         self._adam.learning_rate.fill_(self.learning_rate)
         *per_step, memory = batch
         if not settings.recurrent:  # each step is a sequence by itself
@@ -454,8 +455,8 @@ class Learner:
         if self._graphed:
             self._graphed.load(batch)
         for _ in range(settings.update_epochs):
-            order = torch.randperm(len(memory) // group, generator=self._rngs["minibatches"])
-            order = (order[:, None] * group + torch.arange(group)).to(self.device)
+            samples = torch.randperm(len(memory) // group, generator=self._rngs["minibatches"])
+            order = (samples[:, None] * group + torch.arange(group)).to(self.device)
             if settings.partner:
                 order = order[batch.live.any(0)[order].any(1)]
             for indices in order.chunk(settings.num_minibatches):
@@ -478,8 +479,8 @@ class Learner:
         self._buffer.sample_noise(rng)
 
     def _optimise_minibatch(self, batch: TrainingBatch, indices: Tensor) -> Tensor:
-        """Take one optimiser step on the sequences `indices`, (M, group), of the batch. Return the
-        means of `compute_ppo_loss` from before the step, (5,)."""
+        """Take one optimiser step on the sequences `indices`, (M, rows_per_sample), of the
+        batch. Return the means of `compute_ppo_loss` from before the step, (5,)."""
         *per_step, memory = batch
         advantages = batch.advantages.index_select(1, indices.flatten())
         if self.spec.agents > 1:

@@ -157,7 +157,7 @@ def read_layers(names: NameResolver, node: YamlNode) -> None:
     """Read the names of the layers of a cell, from the ground up, and store them in `names`."""
     listed = fields.limited_items(node, _MAX_LAYERS, "layers", minimum=2)
     layers = fields.read_distinct(names.problems, node, fields.text)
-    if len(layers) < len(listed):
+    if len(layers) < len(listed):  # told by `read_distinct`
         return
     if layers[0] != GROUND:
         raise listed[0].error(f"found {layers[0]!r}, expected `{GROUND}`, the lowest layer")

@@ -418,30 +418,31 @@ def follow_goals(w: World, instances: FilePath, cells: Table, starts: Table, goa
 
 
 @system(TRANSITION)
-def show_way(w: World, ahead: int) -> None:
-    """Let `down` and `right` of each agent lead to a cell on a shortest way to its target, around
-    obstacles, `ahead` steps away; for 0 they lead to the target itself."""
+def show_waypoints(w: World, ahead: int) -> None:
+    """Let `down` and `right` of each agent lead to the cell that is `ahead` steps away on a
+    shortest path to its target. For 0 they lead to the target, as `update` has set them."""
     if ahead > 0:
         for agent in w.agents():
             if w.position.y[agent] >= 0:
-                lead(w, agent, ahead)
+                set_waypoint(w, agent, ahead)
 
 
-def lead(w: World, agent: int, ahead: int) -> None:
-    """Let `down` and `right` lead to a cell of a shortest way that begins where the agent is."""
+def set_waypoint(w: World, agent: int, ahead: int) -> None:
+    """Let `down` and `right` lead to the cell that is `ahead` steps away on a shortest path, or to
+    the target if that is nearer."""
     y, x = w.position.y[agent], w.position.x[agent]
     steps = w.steps_from(w.walker.target_y[agent], w.walker.target_x[agent])
     for _ in range(ahead):
-        left = steps[y, x]
-        if left <= 0:
+        remaining = steps[y, x]
+        if remaining <= 0:  # there, or walled off
             break
-        if y > 0 and steps[y - 1, x] == left - 1:
+        if y > 0 and steps[y - 1, x] == remaining - 1:
             y -= 1
-        elif y + 1 < w.height and steps[y + 1, x] == left - 1:
+        elif y + 1 < w.height and steps[y + 1, x] == remaining - 1:
             y += 1
-        elif x > 0 and steps[y, x - 1] == left - 1:
+        elif x > 0 and steps[y, x - 1] == remaining - 1:
             x -= 1
-        else:
+        else:  # one of the four is nearer
             x += 1
     w.walker.down[agent] = y - w.position.y[agent]
     w.walker.right[agent] = x - w.position.x[agent]
