@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from gv_engine.play.editor.brushes import Brushes
 from gv_engine.play.editor.document import STARTERS, EditorDocument, new_document, open_document
-from gv_engine.play.editor.map_model import Brushes
 from gv_engine.play.editor.text_buffer import EditError, TextBuffer, put
 from gv_engine.scenario.readers.map import LEGEND, Symbol
 from gv_engine.scenario.scenario import Scenario

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gv_engine.play.editor import pack, text_buffer
-from gv_engine.play.editor.map_model import MapCell, MapModel, Vocabulary, read_vocabulary
+from gv_engine.play.editor.map_model import MapCell, MapModel
 from gv_engine.play.editor.rules import RuleList
 from gv_engine.play.editor.text_buffer import EditError, KeyPath, TextBuffer
+from gv_engine.play.editor.vocabulary import Vocabulary, read_vocabulary
 from gv_engine.play.session.sprite_paths import (
     SpriteSource,
     find_broken_sprites,

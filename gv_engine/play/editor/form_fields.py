@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from gv_engine.play.editor.map_model import Vocabulary
 from gv_engine.play.editor.text_buffer import EditError
+from gv_engine.play.editor.vocabulary import Vocabulary
 from gv_engine.rules.component import to_snake_case
 from gv_engine.rules.geometry import ACTIONS, USUAL_ACTIONS
 from gv_engine.rules.objects import COLORS

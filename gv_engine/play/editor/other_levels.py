@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from components.core import FLOOR
 from components.objects import WALL
 from gv_engine.play.editor.document import EditorDocument, check_domain
-from gv_engine.play.editor.map_model import iter_values
 from gv_engine.play.editor.rules import RULE_PARTS, Rule, RulePart
 from gv_engine.play.editor.text_buffer import EditError, TextBuffer
+from gv_engine.play.editor.vocabulary import iter_values
 from gv_engine.play.session.sprite_paths import find_sprite, sprite_sources
 from gv_engine.rules.component import column_name, to_snake_case
 from gv_engine.rules.functions import find_functions, names_of

@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from gv_engine.play.editor import text_buffer
-from gv_engine.play.editor.map_model import Vocabulary
 from gv_engine.play.editor.text_buffer import EditError, KeyPath, has_value
+from gv_engine.play.editor.vocabulary import Vocabulary
 from gv_engine.rules import system
 from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase, System, system_of

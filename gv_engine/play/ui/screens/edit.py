@@ -10,9 +10,11 @@ from subprocess import DEVNULL, PIPE, Popen
 from typing import ClassVar
 
 from gv_engine.play.editor import map_model
+from gv_engine.play.editor.brushes import Brushes
 from gv_engine.play.editor.document import BackgroundChecker, CheckState, EditorDocument, Fault
 from gv_engine.play.editor.rules import RULE_PARTS, Rule, swap_fault_path
 from gv_engine.play.editor.text_buffer import EditError
+from gv_engine.play.editor.vocabulary import CellThing
 from gv_engine.play.session.session import Session
 from gv_engine.play.ui.autosave import UnsavedEdits
 from gv_engine.play.ui.drawing.sprites import Rect, pygame
@@ -98,7 +100,7 @@ class EditScreen(Screen):
     def __init__(self, app: AppContext, draft: EditorDocument) -> None:
         super().__init__(app)
         self.draft = draft
-        self.brushes = map_model.Brushes(draft.vocabulary)
+        self.brushes = Brushes(draft.vocabulary)
         self.cursor: map_model.MapCell = (0, 0)
         self.tool = TOOLS[0]
         self._corner: map_model.MapCell | None = None  # first corner of a rectangle
@@ -174,7 +176,7 @@ class EditScreen(Screen):
         """True if the level has a map to paint on."""
         return bool(self.draft.map.rows)
 
-    def paint(self, cells: Iterable[map_model.MapCell], thing: map_model.CellThing) -> None:
+    def paint(self, cells: Iterable[map_model.MapCell], thing: CellThing) -> None:
         """Put `thing`, the legend entry of a cell's content, into `cells` of the map. Cells painted
         by one drag of the mouse are undone together."""
         self._require_map()
@@ -197,7 +199,7 @@ class EditScreen(Screen):
         else:
             self._draw_box(cell)
 
-    def _get_brush(self, erases: bool) -> map_model.CellThing:
+    def _get_brush(self, erases: bool) -> CellThing:
         return map_model.FLOOR_THING if erases else self.brushes.thing()
 
     def _draw_box(self, cell: map_model.MapCell) -> None:

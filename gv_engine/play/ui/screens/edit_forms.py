@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gv_engine.play.editor.form_fields import FormField, form_fields, make_field, to_words
-from gv_engine.play.editor.map_model import Vocabulary
 from gv_engine.play.editor.pack import level_path
 from gv_engine.play.editor.rules import RULE_PARTS, Rule
 from gv_engine.play.editor.text_buffer import (
@@ -17,6 +16,7 @@ from gv_engine.play.editor.text_buffer import (
     has_value,
     read_scalar,
 )
+from gv_engine.play.editor.vocabulary import Vocabulary
 from gv_engine.play.ui.drawing.sprites import Rect
 from gv_engine.play.ui.drawing.widgets import Painter, cut
 from gv_engine.play.ui.screens.menu import UNSET, Menu, MenuRow

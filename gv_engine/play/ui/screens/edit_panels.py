@@ -8,9 +8,10 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from gv_engine.play.editor import map_model
+from gv_engine.play.editor.brushes import Brushes
 from gv_engine.play.editor.form_fields import to_words
 from gv_engine.play.editor.rules import RULE_PARTS
+from gv_engine.play.editor.vocabulary import AGENT_KEY, CellThing
 from gv_engine.play.ui.drawing.sprites import Rect
 from gv_engine.play.ui.drawing.stage import MapDrawing
 from gv_engine.play.ui.drawing.widgets import Painter, cut, find_first_row
@@ -107,7 +108,7 @@ class _PaletteRow(NamedTuple):
     names: Sequence[str] = ()
 
 
-def _list_palette_rows(brushes: map_model.Brushes, columns: int) -> list[_PaletteRow]:
+def _list_palette_rows(brushes: Brushes, columns: int) -> list[_PaletteRow]:
     rows = []
     for heading, group in groupby(brushes.names, brushes.palette_heading):
         names = [*group]
@@ -121,7 +122,7 @@ def describe_brush(screen: EditScreen, name: str) -> str:
     """Return a text about the object `name` of the palette: its name, its states, and what rules of
     the level say about it."""
     states = [state.lower() for state in screen.brushes.states(name)]
-    title = to_words(name).capitalize() + ", whom you play" * (name == map_model.AGENT_KEY)
+    title = to_words(name).capitalize() + ", whom you play" * (name == AGENT_KEY)
     title += f": {', '.join(states)}" * bool(states)
     if screen.draft.document is None:
         return title
@@ -203,7 +204,7 @@ def describe_cursor_cell(screen: EditScreen) -> str:
     return f"{position}: {describe_cell(draft.map.thing((y, x)))}"
 
 
-def describe_cell(thing: map_model.CellThing) -> str:
+def describe_cell(thing: CellThing) -> str:
     """Return in words the content of a cell, such as `red door`, given its legend entry `thing`."""
     words = []
     if "object" in thing:
@@ -211,8 +212,8 @@ def describe_cell(thing: map_model.CellThing) -> str:
         words.append(to_words(str(thing["object"])))
     if "one_of" in thing:
         words.append("one of several things")
-    if map_model.AGENT_KEY in thing:
-        words.append(f"the agent, looking {str(thing[map_model.AGENT_KEY]).lower()}")
+    if AGENT_KEY in thing:
+        words.append(f"the agent, looking {str(thing[AGENT_KEY]).lower()}")
     parts = ("content", "with"), ("holds", "holding"), ("between", "on"), ("ground", "on")
     for key, preposition in parts:
         for part in thing[key] if isinstance(thing.get(key), list) else [thing.get(key)]:
