@@ -11,7 +11,7 @@ from gv_engine.compiler.language.compiler import Compiler
 from gv_engine.compiler.language.library import LIBRARY
 from gv_engine.compiler.language.values import Kind, Scalar
 from gv_engine.rules.errors import DoesNotCompileError
-from tests.compiler.test_language import SMALL
+from tests.compiler.sequence_functions import SMALL
 
 
 def recurse(a: int) -> Any:
