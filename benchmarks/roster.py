@@ -95,6 +95,9 @@ ROSTER = {
     },
     "gv-rollouts": Entry("rollouts, 1,024 worlds", "uses.rollouts"),
     "gv-rollouts-disk": Entry("rollouts to disk", "uses.rollouts", {"to_disk": True}, cores=2),
+    "gv-rollouts-gzip": Entry(
+        "compressed rollouts to disk", "uses.rollouts", {"to_disk": True, "compress": True}, cores=2
+    ),
     "gv-expand": Entry("states by all actions", "uses.expanded"),
     "gv-restore": Entry("one world restored", "uses.restored"),
     "gv-search": Entry("shortest ways found", "uses.searched"),

@@ -100,9 +100,10 @@ def seeded() -> Contestant:
     return contestant._replace(reset=reset)
 
 
-def rollouts(worlds: int = 1024, to_disk: bool = False) -> Contestant:
+def rollouts(worlds: int = 1024, to_disk: bool = False, compress: bool = False) -> Contestant:
     """Return rollouts of the key-door level with a random policy; steps are steps of the
-    environment. With `to_disk`, they are written into a folder, a new one every few gigabytes."""
+    environment. With `to_disk`, they are written into a folder, a new one every few gigabytes, with
+    `compress` into gzip files."""
     import gv_engine
     from gv_engine.envs.rollout.policy import load_policy
     from gv_engine.envs.rollout.rollout import rollout
@@ -113,7 +114,9 @@ def rollouts(worlds: int = 1024, to_disk: bool = False) -> Contestant:
     policy = load_policy("random", worlds, env.num_actions, compiled=True)
     done = wanted = 0
     episodes = rollout(env, policy, _FOR_EVER, 0, to_disk)
-    append: Callable[[Any], None] = _EndlessFolder(env).append if to_disk else lambda episode: None
+    append: Callable[[Any], None] = (
+        _EndlessFolder(env, compress).append if to_disk else lambda episode: None
+    )
 
     def step(times: int) -> None:
         nonlocal done, wanted
@@ -131,11 +134,12 @@ class _EndlessFolder:
 
     Args:
         env: environment of the episodes.
+        compress: whether to write compressed files.
     """
 
-    def __init__(self, env: Any) -> None:
+    def __init__(self, env: Any, compress: bool) -> None:
         """Make the first folder."""
-        self._env = env
+        self._env, self._compress = env, compress
         self._replace_folder()
 
     def _replace_folder(self) -> None:
@@ -143,7 +147,8 @@ class _EndlessFolder:
         from gv_engine.envs.rollout.episode_folder import EpisodeFolder
 
         self._parent = tempfile.TemporaryDirectory()
-        self._folder = EpisodeFolder(Path(self._parent.name, "rollout"), self._env, {})
+        path = Path(self._parent.name, "rollout")
+        self._folder = EpisodeFolder(path, self._env, {}, compress=self._compress)
 
     def append(self, episode: Any) -> None:
         """Write an episode."""

@@ -551,7 +551,7 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         indices = np.arange(count) if worlds is None else np.asarray(worlds)
         if indices.dtype == np.bool_ and indices.shape == (count,):
             indices = np.flatnonzero(indices)
-        sorted_indices = np.unique(indices)
+        sorted_indices = np.unique(indices) if indices.size > 1 else indices.ravel()
         has_duplicates = sorted_indices.size < indices.size
         if indices.ndim > 1 or indices.dtype.kind not in "iu" or has_duplicates:
             raise ValueError(

@@ -285,13 +285,13 @@ class Backend:
         self.show_worlds(worlds)
         self.set_generators(worlds, rows["rng"])  # showing may have used the generators
         # by agent, from the flags of the world, as `write_outputs` of `world.simulation`
-        is_done = rows["done"][..., 1:] != 0
-        is_terminated, is_truncated = (
-            rows[name][..., None] != 0 for name in ("terminated", "truncated")
+        done = rows["done"][..., 1:]
+        world_terminated, world_truncated = (
+            rows[name][..., None] for name in ("terminated", "truncated")
         )
-        terminated[worlds] = is_done
+        terminated[worlds] = done
         truncated[worlds] = np.where(
-            is_done, is_truncated & is_terminated, is_truncated | is_terminated
+            done, world_truncated & world_terminated, world_truncated | world_terminated
         )
         success[worlds] = rows["success"][..., 1:]
 

@@ -8,7 +8,7 @@ from gv_engine.compiler.addresses import call_program, copy_bytes
 from gv_engine.compiler.rng import random
 from gv_engine.world.simulation import DISABLED
 
-_GROUP = 64
+_GROUP = 16
 """Number of worlds in a group, which takes all its steps before the next group does, so that its
 worlds stay in the CPU cache."""
 

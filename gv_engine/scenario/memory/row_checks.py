@@ -6,6 +6,7 @@ after each step of a rule.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,16 +38,26 @@ def require_layout(layout: Layout, rows: NDArray[Any]) -> None:
     """
     if not isinstance(rows, np.ndarray | np.void):
         raise ValueError(f"found {shorten(repr(rows), 60)}, expected rows from snapshot()")
-    if rows.dtype != layout.dtype:
+    if not _have_equal_fields(rows.dtype, layout.dtype):
         raise ValueError(
             "the snapshot is of a world with other maximum sizes, components or object "
             "types; restore it into an environment of the same scenario"
         )
 
 
+@lru_cache
+def _have_equal_fields(dtype: np.dtype[Any], other: np.dtype[Any]) -> bool:
+    return dtype == other
+
+
 def tag_rows(rows: NDArray[Any], name: str) -> NDArray[Any]:
     """Return a view of `rows` (records of worlds), whose dtype remembers the scenario's `name`."""
-    return rows.view(np.dtype(rows.dtype, metadata={"scenario": name}))
+    return rows.view(_tag_dtype(rows.dtype, name))
+
+
+@lru_cache
+def _tag_dtype(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
+    return np.dtype(dtype, metadata={"scenario": name})
 
 
 def require_scenario(rows: NDArray[Any], name: str) -> None:
