@@ -20,7 +20,7 @@ KEY := $(shell { pwd -P; echo '$(PLAYED)'; sed '/^\[tool\./q' pyproject.toml; } 
 # Without bytecode, each of the hundreds of processes that tests start compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help play test tests quick thorough check bench learn benchmark results adapters ray fuzz minigrid parity peers web mutants screens reference docs gallery clean anew
+.PHONY: help play test tests quick thorough check bench learn benchmark results datasets adapters ray fuzz minigrid parity peers web mutants screens reference docs gallery clean anew
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -70,6 +70,9 @@ benchmark: .venv/rl-$(KEY)  ## measure what is missing in benchmarks/entries/, a
 
 results: .venv/rl-$(KEY)  ## repeat a row of a published table (ARGS=zoo/DoorKey-5x5), or list the options
 	$(PYTHON) -m benchmarks.results $(or $(ARGS),--help)
+
+datasets: .venv/play-$(KEY)  ## record datasets with cards into datasets/ (ARGS=NAME, or --help)
+	$(PYTHON) -m benchmarks.datasets $(ARGS)
 
 adapters: .venv-adapters/$(KEY) .venv-models/$(KEY)  ## run the tests with other libraries, installed in .venv-adapters and .venv-models
 	.venv-adapters/bin/python -m pytest -q tests/adapters tests/learning

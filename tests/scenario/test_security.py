@@ -248,10 +248,11 @@ def test_rules_that_come_with_the_engine_run_in_scenarios_that_are_only_referred
     assert load_reference(reference).name == "hunt"
     with pytest.raises(TrustError, match="Python code is switched off"):
         load_reference(reference, code=False)
-    away = os.path.relpath(place.level / "rules.py", reference["folder"])
+    folder = load_scenario("hunt").document.folder
+    away = os.path.relpath(place.level / "rules.py", folder)
     strange = {**load_scenario("hunt").document.root.plain, "reward_functions": [f"./{away}:rule"]}
     with pytest.raises(TrustError, match="name a file inside the scenario's folder"):
-        load_reference({**reference, "source": strange})
+        load_reference({**reference, "source": strange, "folder": str(folder)})
     assert not place.ran
 
 

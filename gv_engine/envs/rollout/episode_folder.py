@@ -61,6 +61,7 @@ from gv_engine.rules.errors import GVEngineError, error_text, shorten
 from gv_engine.scenario.documents.loading import check_reference, make_reference
 from gv_engine.scenario.storage import files
 from gv_engine.scenario.storage.array_files import ArrayError, read_npy_header
+from gv_engine.scenario.storage.resources import ASSETS
 
 try:  # faster, with the same results
     from isal import isal_zlib as fast_zlib
@@ -156,6 +157,8 @@ def describe_row(dtype: Any, shape: tuple[int, ...]) -> dict[str, Any]:
 
 # ---- episode folder ------------------------------------------------------------------------------
 
+DATASETS = ASSETS / "datasets"
+"""Folder of the recorded rollouts that come with the package."""
 LISTING = "rollout.json"
 """File of a rollout folder that describes its content."""
 # Keys of `rollout.json` that change while episodes are played
@@ -495,8 +498,11 @@ def _get_comparable(listing: dict[str, Any], name: str) -> Any:
 
 
 def _format_json_entries(entries: dict[str, Any]) -> str:
-    text = json.dumps(entries, indent=2)
-    return text.removeprefix("{\n").removesuffix("\n}")
+    lines = []
+    for name, value in entries.items():
+        text = json.dumps(value, indent=2 if isinstance(value, dict) else None)
+        lines.append(f"  {json.dumps(name)}: " + text.replace("\n", "\n  "))
+    return ",\n".join(lines)
 
 
 def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -504,7 +510,8 @@ def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]],
     unfinished, or still being written.
 
     Args:
-        path: folder.
+        path: folder, or the name of a rollout that comes with the package, such as
+            "keydoor-5x5-solver".
         check: whether to compare all files with their checksums, which takes a second per GB.
 
     Returns:
@@ -514,7 +521,7 @@ def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]],
     Raises:
         RolloutError: the folder holds no rollout, or a damaged one.
     """
-    path = Path(path)
+    path = find_folder(path)
     about = _read_listing(path)
     arrays = {name: _map_array(path, name, about) for name in sorted(about["arrays"])}
     for name, array in arrays.items():
@@ -527,6 +534,14 @@ def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]],
     if len(starts) and (starts[0] != 0 or (np.diff(starts, append=about["steps"]) <= 0).any()):
         raise RolloutError(f"{path} is damaged: its episodes do not begin one behind the other")
     return arrays, about
+
+
+def find_folder(path: str | Path) -> Path:
+    """Return the folder of a rollout: `path`, or if there is no such file, the one of this name
+    that comes with the package."""
+    shipped = DATASETS / path
+    is_name = len(Path(path).parts) == 1 and not Path(path).exists()
+    return shipped if is_name and shipped.is_dir() else Path(path)
 
 
 def _read_listing(path: Path) -> dict[str, Any]:
@@ -550,7 +565,11 @@ def _read_listing(path: Path) -> dict[str, Any]:
             raise ValueError(f"{min(missing)} is missing among its arrays")
         check_reference(about["scenario"])
     except FileNotFoundError:
-        raise RolloutError(f"{path} holds no rollout of GV Engine: there is no {LISTING}") from None
+        names = ", ".join(sorted(folder.name for folder in DATASETS.glob("*")))
+        with_us = "" if path.exists() else f"; those that come with the package are {names}"
+        raise RolloutError(
+            f"{path} holds no rollout of GV Engine: there is no {LISTING}{with_us}"
+        ) from None
     except OSError as error:
         raise RolloutError(f"{path} holds no rollout of GV Engine: {error}") from None
     except Exception as error:  # any error of invalid values

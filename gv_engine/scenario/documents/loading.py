@@ -131,7 +131,7 @@ def make_reference(scenario: AnyScenario) -> dict[str, Any]:
 
     Returns:
         `domain` and `name`; `source`, a built-in name, the file, or the content if there is no
-        file; `folder`, the folder of the content's rule files; `settings`, the values of its
+        file; `folder`, the folder of the content's rule files, or ""; `settings`, the values of its
         parameters that were set; `changes`, the other changed values; `digest`, the digest of its
         `ScenarioIdentity`.
     """
@@ -140,7 +140,7 @@ def make_reference(scenario: AnyScenario) -> dict[str, Any]:
         "domain": scenario.domain,
         "name": scenario.name,
         "source": _reference_source(document),
-        "folder": str(document.folder),
+        "folder": str(document.folder) if document.ref is None else "",
         "settings": dict(document.settings),
         "changes": dict(scenario.changes),
         "digest": scenario.identity.digest,

@@ -1,0 +1,167 @@
+"""`python -m benchmarks.datasets`: record the datasets, each with a card.
+
+    python -m benchmarks.datasets                      # all, into the folder datasets
+    python -m benchmarks.datasets keydoor-9x9-trained --episodes 100000
+    python -m benchmarks.datasets --shipped            # the small ones, into assets/datasets
+
+A dataset is a compressed rollout with action masks, and a `README.md` that says what is in it. The
+policies are the solver, the bot of BabyAI, and those that come with scenarios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gv_engine.envs.rollout.episode_folder import DATASETS, read
+
+
+class Recipe(NamedTuple):
+    """Dataset to record.
+
+    Attributes:
+        scenario, policy: names.
+        episodes: number of episodes.
+        shipped: number of episodes of the one that comes with the package, 0 for none.
+    """
+
+    scenario: str
+    policy: str
+    episodes: int
+    shipped: int = 0
+
+    @property
+    def name(self) -> str:
+        """Name of the dataset."""
+        return f"{self.scenario}-{self.policy}"
+
+
+RECIPES = (
+    Recipe("keydoor-5x5", "solver", 1_000, shipped=200),
+    Recipe("keydoor-9x9", "trained", 10_000, shipped=100),
+    Recipe("keydoor-9x9", "random", 1_000),
+    Recipe("memory-9x9", "trained", 10_000),
+    Recipe("dynamic-obstacles-7x7", "trained", 10_000),
+    Recipe("crossing-7x7", "trained", 10_000),
+    Recipe("maze-9x9", "solver", 1_000),
+    Recipe("MiniGrid-DoorKey-8x8-v0", "trained", 10_000, shipped=100),
+    Recipe("MiniGrid-MultiRoom-N2-S4-v0", "trained", 10_000),
+    Recipe("BabyAI-GoToRedBallGrey-v0", "bot", 10_000),
+    Recipe("BabyAI-GoToLocal-v0", "bot", 10_000, shipped=200),
+    Recipe("BabyAI-PickupLoc-v0", "bot", 10_000),
+    Recipe("BabyAI-PutNextLocal-v0", "bot", 10_000),
+    Recipe("BabyAI-BossLevel-v0", "bot", 1_000),
+)
+
+_CARD = """\
+---
+license: mit
+tags: [reinforcement-learning, offline-rl, imitation-learning, gridworld]
+---
+
+# {name}
+
+{episodes:,} episodes of `{scenario}` with the policy `{policy}`, recorded by GV Engine.
+
+| | |
+| --- | --: |
+| steps | {steps:,} |
+| steps of an episode, mean | {length:.2f} |
+| return, mean and standard deviation | {mean:.3f} ± {deviation:.3f} |
+{success}| size | {kilobytes:,.0f} kB |
+
+The arrays of all steps, one episode after the other, are `{arrays}`.
+Observations are those before each step; `last_…` are those at the end of each episode. The levels
+are those of the set `train`. Episode *k* has the level of `reset(seed={seed})`.
+
+```python
+from gv_engine import episode_folder
+
+arrays, about = episode_folder.read("{path}")
+```
+
+`gv_engine.learning.RolloutDataset("{path}")` has the steps as tensors, and
+`gv-engine train {scenario} --imitate {path}` learns to act like this. To record it again:
+
+```sh
+{command}
+```
+"""
+
+
+def record(recipe: Recipe, folder: Path, episodes: int, path: str) -> None:
+    """Record a dataset into a new folder, and write its card, in which the dataset is called
+    `path`.
+
+    Raises:
+        subprocess.CalledProcessError: the command has failed.
+    """
+    words = f"rollout {recipe.scenario} --policy {recipe.policy} --episodes {episodes}"
+    words += " --levels train --masks --compress"
+    command = [sys.executable, "-m", "gv_engine", *words.split(), "--out", str(folder)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    card = write_card(recipe, folder, f"gv-engine {words} --out {recipe.name}", path)
+    (folder / "README.md").write_text(card, "utf-8")
+
+
+def write_card(recipe: Recipe, folder: Path, command: str, path: str) -> str:
+    """Return the text of the card of a recorded dataset."""
+    arrays, about = read(folder)
+    starts, rewards = arrays["episode_start"], arrays["reward"]
+    returns = np.add.reduceat(rewards, starts)
+    success: Any = arrays.get("episode_success")
+    steps = (name for name in arrays if not name.startswith(("episode_", "last_")))
+    seed = 'arrays["episode_seed"][k]'
+    if "level_seeds" in about:
+        seed = f'about["level_seeds"][k % {len(about["level_seeds"])}]'
+    return _CARD.format(
+        name=recipe.name,
+        scenario=recipe.scenario,
+        policy=recipe.policy,
+        episodes=about["episodes"],
+        steps=about["steps"],
+        length=about["steps"] / about["episodes"],
+        mean=returns.mean(),
+        deviation=returns.std(),
+        success="" if success is None else f"| success | {success.mean():.1%} |\n",
+        kilobytes=sum(file.stat().st_size for file in folder.iterdir()) / 1000,
+        arrays="`, `".join(steps),
+        seed=seed,
+        command=command,
+        path=path,
+    )
+
+
+def main() -> None:
+    """Record the datasets that are missing."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.datasets",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = [recipe.name for recipe in RECIPES]
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"default: {', '.join(names)}")
+    parser.add_argument("--out", type=Path, default=Path("datasets"), metavar="FOLDER")
+    parser.add_argument("--episodes", type=int, metavar="N", help="of each, in place of its own")
+    parser.add_argument("--shipped", action="store_true", help="those that come with the package")
+    options = parser.parse_args()
+    if wrong := {*options.names} - {*names}:
+        parser.error(f"no dataset {min(wrong)!r}; the datasets are {', '.join(names)}")
+    out = DATASETS if options.shipped else options.out
+    out.mkdir(parents=True, exist_ok=True)
+    for recipe in RECIPES:
+        folder, wanted = out / recipe.name, options.names or names
+        episodes = recipe.shipped if options.shipped else options.episodes or recipe.episodes
+        if recipe.name in wanted and episodes and not folder.exists():
+            print(f"{folder}: {episodes:,} episodes", flush=True)
+            path = recipe.name if options.shipped else str(options.out / recipe.name)
+            record(recipe, folder, episodes, path)
+
+
+if __name__ == "__main__":
+    main()
