@@ -40,13 +40,13 @@ class Claim(NamedTuple):
 
 
 CLAIMS = (
-    Claim("4,096 worlds, of the hand-fused kernel", 1.3, True, "step", "gv-engine", "floor"),
+    Claim("4,096 worlds, of the hand-fused kernel", 1.5, True, "step", "gv-engine", "floor"),
     Claim("4,096 worlds, of XLand-MiniGrid", 20, True, "step", "gv-engine", "xland-minigrid"),
     Claim("4,096 worlds, of NAVIX", 20, True, "step", "gv-engine", "navix"),
-    Claim("4,096 worlds, of PufferLib, 7x7 view", 1.3, True, "step", "gv-engine", "pufferlib-7x7"),
+    Claim("4,096 worlds, of PufferLib, 7x7 view", 2, True, "step", "gv-engine", "pufferlib-7x7"),
     Claim("4,096 worlds, of gym-gridverse", 2000, True, "step", "gv-engine", "gym-gridverse"),
     Claim("gymnasium.make, of MiniGrid", 20, True, "step", "gv-single", "minigrid"),
-    Claim("object world, of MiniGrid", 2.5, True, "step", "gv-object", "minigrid"),
+    Claim("object world, of MiniGrid", 3, True, "step", "gv-object", "minigrid"),
     Claim("resets, of MiniGrid", 100, True, "reset", "gv-engine", "minigrid"),
     Claim("resets of the object world, of MiniGrid", 1, True, "reset", "gv-object", "minigrid"),
     Claim("dynamic obstacles, of key-door", 0.7, True, "step", "gv-dynamic", "gv-engine"),
@@ -85,9 +85,15 @@ CLAIMS = (
         *("the same by the clock, two cores", 0.6, True, "step"),
         *("gv-rollouts-disk", "gv-9x9-1024", "x", CLOCK),
     ),
+    Claim(
+        *("the same, compressed", 0.4, True, "step"),
+        *("gv-rollouts-gzip", "gv-9x9-1024", "x", CLOCK),
+    ),
+    Claim("training by PPO, one core", 130_000, True, "step", "gv-learner", "", "/s"),
+    Claim("Crafter, 1,024 worlds", 2.5e6, True, "step", "gv-crafter", "", "/s"),
     Claim("states by all actions", 1e6, True, "step", "gv-expand", "", "/s"),
     Claim("shortest solution", 0.3, False, "step", "gv-search", "", "s"),
-    Claim("restore of one world", 20, False, "step", "gv-restore", "", "µs"),
+    Claim("restore of one world", 15, False, "step", "gv-restore", "", "µs"),
     Claim("cells, of the default", 1, True, "step", "gv-cells", "gv-engine"),
     Claim("pixels, 63x63", 300_000, True, "step", "gv-pixels", "", "/s"),
     Claim("memory of a 9x9 world", 3, False, "memory", "gv-16384", "", "KiB"),

@@ -85,6 +85,15 @@ ROSTER = {
     "gv-agents": Entry(
         "four agents, 1,024 worlds", "together.gv_agents", {"size": 9, "agents": 4, "worlds": 1024}
     ),
+    "gv-pogema": Entry(
+        "POGEMA's rules, four agents",
+        "together.gv_known",
+        {"name": "pogema-8x8-4a", "worlds": 1024, "agents": 4, "sight": 3},
+    ),
+    "gv-crafter": Entry(
+        "Crafter, 1,024 worlds", "gv_vector", {"scenario": "crafter", "worlds": 1024}
+    ),
+    "gv-learner": Entry("training by PPO (extra rl)", "uses.trained"),
     "gv-seeded": Entry("seeded resets", "uses.seeded", {}, ("reset",)),
     "gv-sizes": Entry("three sizes, mixed", "gv_vector", {"scenario": "keydoor-sizes"}),
     **{

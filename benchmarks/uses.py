@@ -197,6 +197,24 @@ def searched() -> Contestant:
     return Contestant("key-door 9x9", 1, step, step)
 
 
+def trained() -> Contestant:
+    """Return the training of PPO with default settings in the key-door level; steps are steps of
+    the environment."""
+    from gv_engine.plugins.learning.config import Config
+    from gv_engine.plugins.learning.ppo import Learner, make_training_env
+    from gv_engine.plugins.learning.torch_library import torch
+
+    torch.set_num_threads(1)
+    config = Config()
+    learner = Learner(make_training_env("keydoor-9x9", config), config)
+
+    def step(times: int) -> None:
+        for _ in range(times):
+            learner.update()
+
+    return Contestant("key-door 9x9", config.num_envs * config.num_steps, step, step)
+
+
 def _make_stepped_env(worlds: int) -> Any:
     """Return a vector environment of key-door worlds after some steps."""
     import gv_engine
