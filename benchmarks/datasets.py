@@ -11,8 +11,10 @@ policies are the solver, the bot of BabyAI, and those that come with scenarios.
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +28,8 @@ class Recipe(NamedTuple):
 
     Attributes:
         scenario, policy: names.
-        episodes: number of episodes.
+        episodes: number of episodes. The solver plays a level always in the same way, so its
+            datasets have each level of the set `train` once.
         shipped: number of episodes of the one that comes with the package, 0 for none.
     """
 
@@ -42,13 +45,13 @@ class Recipe(NamedTuple):
 
 
 RECIPES = (
-    Recipe("keydoor-5x5", "solver", 1_000, shipped=200),
+    Recipe("keydoor-5x5", "solver", 67, shipped=67),
     Recipe("keydoor-9x9", "trained", 10_000, shipped=100),
     Recipe("keydoor-9x9", "random", 1_000),
     Recipe("memory-9x9", "trained", 10_000),
     Recipe("dynamic-obstacles-7x7", "trained", 10_000),
     Recipe("crossing-7x7", "trained", 10_000),
-    Recipe("maze-9x9", "solver", 1_000),
+    Recipe("maze-9x9", "solver", 226),
     Recipe("MiniGrid-DoorKey-8x8-v0", "trained", 10_000, shipped=100),
     Recipe("MiniGrid-MultiRoom-N2-S4-v0", "trained", 10_000),
     Recipe("BabyAI-GoToRedBallGrey-v0", "bot", 10_000),
@@ -66,7 +69,8 @@ tags: [reinforcement-learning, offline-rl, imitation-learning, gridworld]
 
 # {name}
 
-{episodes:,} episodes of `{scenario}` with the policy `{policy}`, recorded by GV Engine.
+{episodes:,} episodes in {levels:,} different levels of `{scenario}` with the policy `{policy}`,
+recorded by GV Engine {version}.
 
 | | |
 | --- | --: |
@@ -75,9 +79,19 @@ tags: [reinforcement-learning, offline-rl, imitation-learning, gridworld]
 | return, mean and standard deviation | {mean:.3f} ± {deviation:.3f} |
 {success}| size | {kilobytes:,.0f} kB |
 
-The arrays of all steps, one episode after the other, are `{arrays}`.
-Observations are those before each step; `last_…` are those at the end of each episode. The levels
-are those of the set `train`. Episode *k* has the level of `reset(seed={seed})`.
+All levels are of the set `train`. In `gv_engine.GridEnv("{scenario}")`, the level of episode *k* is
+that of `reset(seed={seed})`.
+
+Arrays of steps have one episode after the other. Observations are those before each
+step; `last_…` are those at the end of each episode. `episode_start` has the index of the first step
+of each episode. The page on environments of GV Engine explains all arrays, under *Rollouts*.
+
+| array | dtype | shape |
+| --- | --- | --- |
+{arrays}
+
+Actions from 0 on: {actions}.
+Columns of `reward_terms`: {rewards}.
 
 ```python
 from gv_engine import episode_folder
@@ -95,50 +109,57 @@ arrays, about = episode_folder.read("{path}")
 
 
 def record(recipe: Recipe, folder: Path, episodes: int, path: str) -> None:
-    """Record a dataset into a new folder, and write its card, in which the dataset is called
-    `path`.
+    """Record a dataset into a new folder, which is there when it is complete, and write its card,
+    in which the dataset is called `path`.
 
     Raises:
         subprocess.CalledProcessError: the command has failed.
     """
     words = f"rollout {recipe.scenario} --policy {recipe.policy} --episodes {episodes}"
     words += " --levels train --masks --compress"
-    command = [sys.executable, "-m", "gv_engine", *words.split(), "--out", str(folder)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    card = write_card(recipe, folder, f"gv-engine {words} --out {recipe.name}", path)
-    (folder / "README.md").write_text(card, "utf-8")
+    with tempfile.TemporaryDirectory(prefix=".", dir=folder.parent) as parent:
+        new = Path(parent, folder.name)
+        command = [sys.executable, "-m", "gv_engine", *words.split(), "--out", str(new)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        card = write_card(recipe, new, f"gv-engine {words} --out {recipe.name}", path)
+        (new / "README.md").write_text(card, "utf-8")
+        new.rename(folder)
 
 
 def write_card(recipe: Recipe, folder: Path, command: str, path: str) -> str:
     """Return the text of the card of a recorded dataset."""
     arrays, about = read(folder)
-    starts, rewards = arrays["episode_start"], arrays["reward"]
-    returns = np.add.reduceat(rewards, starts)
+    returns = np.add.reduceat(arrays["reward"], arrays["episode_start"])
     success: Any = arrays.get("episode_success")
-    steps = (name for name in arrays if not name.startswith(("episode_", "last_")))
-    seed = 'arrays["episode_seed"][k]'
-    if "level_seeds" in about:
-        seed = f'about["level_seeds"][k % {len(about["level_seeds"])}]'
+    seed, num_levels = 'arrays["episode_seed"][k]', len(np.unique(arrays["episode_seed"]))
+    if "level_seeds" in about:  # episode_seed counts the episodes
+        count = len(about["level_seeds"])
+        seed, num_levels = f'about["level_seeds"][k % {count}]', min(count, about["episodes"])
+    rows = (f"| `{name}` | {each.dtype} | {each.shape} |" for name, each in arrays.items())
     return _CARD.format(
         name=recipe.name,
         scenario=recipe.scenario,
         policy=recipe.policy,
+        version=importlib.metadata.version("gv-engine"),
         episodes=about["episodes"],
+        levels=num_levels,
         steps=about["steps"],
         length=about["steps"] / about["episodes"],
         mean=returns.mean(),
         deviation=returns.std(),
         success="" if success is None else f"| success | {success.mean():.1%} |\n",
         kilobytes=sum(file.stat().st_size for file in folder.iterdir()) / 1000,
-        arrays="`, `".join(steps),
         seed=seed,
+        arrays="\n".join(rows),
+        actions=", ".join(f"`{name}`" for name in about["action_names"]),
+        rewards=", ".join(f"`{name}`" for name in about["reward_names"]),
         command=command,
         path=path,
     )
 
 
 def main() -> None:
-    """Record the datasets that are missing."""
+    """Record the datasets that are not there yet."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.datasets",
         description=__doc__,
@@ -152,15 +173,21 @@ def main() -> None:
     options = parser.parse_args()
     if wrong := {*options.names} - {*names}:
         parser.error(f"no dataset {min(wrong)!r}; the datasets are {', '.join(names)}")
+    if options.episodes is not None and options.episodes < 1:
+        parser.error(f"--episodes {options.episodes}: expected 1 or more")
     out = DATASETS if options.shipped else options.out
     out.mkdir(parents=True, exist_ok=True)
     for recipe in RECIPES:
         folder, wanted = out / recipe.name, options.names or names
         episodes = recipe.shipped if options.shipped else options.episodes or recipe.episodes
-        if recipe.name in wanted and episodes and not folder.exists():
-            print(f"{folder}: {episodes:,} episodes", flush=True)
-            path = recipe.name if options.shipped else str(options.out / recipe.name)
-            record(recipe, folder, episodes, path)
+        if recipe.name not in wanted or not episodes:
+            continue
+        if folder.exists():
+            print(f"{folder} is there already; to record it again, remove it", flush=True)
+            continue
+        print(f"{folder}: {episodes:,} episodes", flush=True)
+        path = recipe.name if options.shipped else str(options.out / recipe.name)
+        record(recipe, folder, episodes, path)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
     python -m benchmarks.results zoo/DoorKey-5x5            # ten seeds
     python -m benchmarks.results zoo/Unlock --seeds 3 --minutes 30
+    python -m benchmarks.results zoo/Unlock --seeds 3:5     # the seeds 3 and 4
     python -m benchmarks.results zoo/Unlock --record        # for docs/results.md
     python -m benchmarks.results --page                     # the tables in docs/results.md
 
@@ -9,7 +10,7 @@ Each seed is a run of `gv-engine train` in `--runs`, which goes on from its chec
 or a kill, and ends the same. Its last policy is then evaluated. The end is the row with your
 results, and below it with the recorded ones, which are beside the table's file in a folder of the
 table's name. With `--minutes`, training stops after so long; the same command continues. `--record`
-adds your results to the recorded ones, and `--page` writes those, with their steps and seeds.
+puts your results in place of the recorded ones of the same seeds, and `--page` writes all recorded.
 """
 
 from __future__ import annotations
@@ -201,6 +202,13 @@ def write_page(text: str) -> str:
     return text
 
 
+def _parse_seeds(text: str) -> range:
+    first, colon, end = text.rpartition(":")
+    if not (end.isdecimal() and (first.isdecimal() or not colon)):
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a number such as 3, or 3:5")
+    return range(int(first or 0), int(end))
+
+
 def main() -> int:
     """Repeat a row, or write the page; return 1 if the time was over first."""
     parser = argparse.ArgumentParser(
@@ -209,10 +217,11 @@ def main() -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("row", nargs="?", metavar="ROW", help="TABLE/ROW, as zoo/DoorKey-5x5")
-    parser.add_argument("--seeds", type=int, default=10, metavar="N", help="default 10")
+    text = "number of seeds, or A:B for those from A to B - 1; default 10"
+    parser.add_argument("--seeds", type=_parse_seeds, default=range(10), metavar="N", help=text)
     parser.add_argument("--minutes", type=float, default=float("inf"), help="time to train")
     parser.add_argument("--runs", type=Path, default=Path("result-runs"), help="folder of the runs")
-    parser.add_argument("--record", action="store_true", help="add your results to the recorded")
+    parser.add_argument("--record", action="store_true", help="put yours in place of the recorded")
     parser.add_argument("--page", action="store_true", help=f"write the tables of {PAGE.name}")
     options = parser.parse_args()
     if options.page:
@@ -221,7 +230,7 @@ def main() -> int:
     if options.row is None:
         parser.error("give ROW, such as zoo/DoorKey-5x5, or --page")
     row = find_row(options.row)
-    is_complete = repeat_row(row, range(options.seeds), options.runs, options.minutes)
+    is_complete = repeat_row(row, options.seeds, options.runs, options.minutes)
     if options.record:
         row.add_results(FOLDER, row.read_results(options.runs))
     print("\nYour results, and below them the recorded ones:\n")

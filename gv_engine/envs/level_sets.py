@@ -190,9 +190,9 @@ def _make_level_set(scenario: Scenario, backend: str, name: str) -> LevelSet:
     seeds = _make_sets(levels, layouts)[name]
     noun, found = ("layouts", layouts) if name == "test-layout" else ("levels", levels)
     if len(found) < _TEST_INTERVAL or not seeds:
+        counted = f"{len(found)} different {noun}" if len(found) != 1 else f"one {noun[:-1]}"
         raise LevelsError(
-            f"{scenario.name} has {len(found)} different {noun}, too few for the set {name}: at "
-            f"least {_TEST_INTERVAL}"
+            f"{scenario.name} has {counted}, too few for the set {name}: at least {_TEST_INTERVAL}"
         )
     return LevelSet(scenario, tuple(seeds))
 

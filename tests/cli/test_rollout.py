@@ -281,7 +281,7 @@ def test_sets_are_counted_and_solved(here: Path, capsys):
         ["1", "", ""],
         ["1", "0%", ""],
         ["1", "0%", ""],
-        ["", "", "empty-4x4 has 1 different layouts, too few for the set test-layout: at least 5"],
+        ["", "", "empty-4x4 has one layout, too few for the set test-layout: at least 5"],
         ["1", "100%", ""],
     ]
     assert main(["splits", "empty-4x4", "--levels", "test", "--solve"]) == 0

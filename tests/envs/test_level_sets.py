@@ -236,7 +236,7 @@ def test_what_is_no_set_is_told(levels, told, tmp_path: Path, monkeypatch):
 
 def test_a_scenario_of_one_level_has_none_to_test(monkeypatch):
     monkeypatch.setattr(level_sets, "_MAX_SEEDS_WITHOUT_NEW_LEVEL", 20)
-    with pytest.raises(LevelsError, match="has 1 different levels, too few"):
+    with pytest.raises(LevelsError, match="has one level, too few"):
         level_set(Scenario.load("sokoban#3"), "test", "object")
 
 

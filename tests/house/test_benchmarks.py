@@ -115,7 +115,7 @@ def test_claims_are_ratios_of_rounds(results: dict[str, Any]):
         "resets, of MiniGrid": ["≥ 100x", "90x", "", "NO"],
         "two threads to one": ["≥ 1.8x", "2x", "1–2", "undecided"],
         "cost of a mixture to the mean of its members": ["≤ 1.1x", "3x", "", "NO"],
-        "restore of one world": ["≤ 20 µs", "10 µs", "", "yes"],
+        "restore of one world": ["≤ 15 µs", "10 µs", "", "yes"],
         "growth in ten million steps": ["≤ 1 MiB", "3 MiB", "", "NO"],
     }
 

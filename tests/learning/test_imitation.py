@@ -42,7 +42,7 @@ def test_a_run_acts_as_it_was_shown(words, capsys):
     run = imitated("keydoor-5x5", "shown", "one", *words)
     report = capsys.readouterr().out
     assert "demonstrations\t400" in report
-    assert "steps\t0" in report
+    assert "\nsteps\t0\n" not in report  # those of reinforcement learning
     own = played("keydoor-5x5", "one", 200, "own", "--seed", "1000000")
     assert own["episode_success"].mean() > 0.9
     steps = str(128 * 32)

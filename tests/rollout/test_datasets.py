@@ -36,7 +36,10 @@ def test_the_engine_plays_recorded_actions_with_the_recorded_results(name: str):
 def test_cards_tell_what_datasets_hold(name: str):
     arrays, about = episode_folder.read(name)
     card = (DATASETS / name / "README.md").read_text("utf-8")
-    assert f"{about['episodes']:,} episodes of `{about['scenario']['name']}`" in card
+    assert f"{about['episodes']:,} episodes in " in card
+    assert f" different levels of `{about['scenario']['name']}`" in card
+    shapes = [f"| `{name}` | {array.dtype} | {array.shape} |" for name, array in arrays.items()]
+    assert "\n".join(shapes) in card
     assert re.search(rf"^\| steps \| {about['steps']:,} \|$", card, re.M)
     assert f"{arrays['episode_success'].mean():.1%}" in card
     assert about["scenario"]["folder"] == ""  # no path of the machine that recorded it

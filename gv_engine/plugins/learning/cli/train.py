@@ -348,6 +348,8 @@ def _warn_of_unknown_means(
 def _report_rows(training: Training) -> list[tuple[str, str]]:
     """Return the final report on one training run as (label, value) rows. Unknown values are left
     out."""
+    if not training.metrics.steps:  # it only imitated
+        return [("device", str(training.learner.device))]
     seconds, level_seeds = training.learner.seconds, training.run.level_seeds
     steps, episodes, duration = _format_counts(training.metrics, training.seconds)
     success, mean_return, mean_length = _format_means(training.metrics)
