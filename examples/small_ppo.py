@@ -12,13 +12,14 @@ from torch import nn
 
 from gv_engine import GridVectorEnv
 
-LEVEL, SEED, MOST_STEPS, GOAL = "MiniGrid-DoorKey-5x5-v0", 0, 200_000, 0.95
+LEVEL, SEED, MOST_STEPS, GOAL = "MiniGrid-DoorKey-5x5-v0", 3, 200_000, 0.95
 WORLDS, STEPS, EPOCHS, MINIBATCH = 8, 128, 10, 64
 GAMMA, LAMBDA, CLIP, ENTROPY, RATE = 0.99, 0.95, 0.2, 0.01, 5e-4
+SEEN = "grid", "item", "mission"  # the cells in view, the carried item, and the task
 
 
 def make_net(codes: int, slots: int, outputs: int, scale: float) -> nn.Sequential:
-    """Return a network that reads an embedding of each cell's code, with `outputs` outputs."""
+    """Return a network that reads an embedding of each code, with `outputs` outputs."""
     layers = [nn.Linear(8 * slots, 64), nn.Linear(64, 64), nn.Linear(64, outputs)]
     for layer, gain in zip(layers, (2**0.5, 2**0.5, scale), strict=True):
         nn.init.orthogonal_(layer.weight, gain)
@@ -28,7 +29,7 @@ def make_net(codes: int, slots: int, outputs: int, scale: float) -> nn.Sequentia
     return nn.Sequential(*embedding, first, nn.Tanh(), second, nn.Tanh(), last)
 
 
-def train(seed: int, most_steps: int) -> int:
+def train(level: str, seed: int, most_steps: int) -> int:
     """Train until the agent has won `GOAL` of the last 100 episodes. Return the number of steps.
 
     Raises:
@@ -37,15 +38,15 @@ def train(seed: int, most_steps: int) -> int:
     torch.manual_seed(seed)
     torch.set_num_threads(1)
     envs = GridVectorEnv(
-        LEVEL, WORLDS, observation_representation="cells", autoreset_mode="SameStep"
+        level, WORLDS, observation_representation="cells", autoreset_mode="SameStep"
     )
     observation, _ = envs.reset(seed=seed)
     space: Any = envs.single_observation_space
-    codes = int(space["grid"].high.max()) + 1
+    codes = 1 + max(int(space[name].high.max()) for name in SEEN)
 
     def encode(observation: dict[str, Any]) -> torch.Tensor:
-        """Return the codes of all cells in view and of the carried item, (N, slots)."""
-        slots = [observation["grid"].reshape(WORLDS, -1), observation["item"].reshape(WORLDS, -1)]
+        """Return what the agents see as codes, (N, slots)."""
+        slots = [observation[name].reshape(WORLDS, -1) for name in SEEN]
         return torch.from_numpy(np.concatenate(slots, 1).astype(np.int64))
 
     num_slots, num_actions = encode(observation).shape[1], envs.num_actions
@@ -101,5 +102,5 @@ def train(seed: int, most_steps: int) -> int:
 
 
 if __name__ == "__main__":
-    train(SEED, MOST_STEPS)
+    train(LEVEL, SEED, MOST_STEPS)
     print(f"{GOAL:.0%} of 100 episodes won")

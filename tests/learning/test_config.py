@@ -68,7 +68,13 @@ def test_wrong_values_are_told(values, says, tmp_path):
 
 def test_other_values_come_before_those_of_a_preset():
     config = Config.from_values({"preset": "small", "num_steps": 64, "recurrent": True})
-    assert (config.num_envs, config.num_steps, config.ent_coef) == (8, 64, 0.0)
+    assert (config.num_envs, config.num_steps, config.ent_coef) == (8, 64, 0.005)
+
+
+def test_small_batches_read_missions_by_another_encoder():
+    small, mission = (Config.from_values({"preset": name}) for name in ("small", "small-mission"))
+    assert (small.encoder, mission.encoder) == ("flat", "embedding")
+    assert small.num_envs == mission.num_envs == 8
 
 
 def test_a_wrong_name_in_python_is_told():

@@ -214,14 +214,18 @@ LEARNER_DEFAULTS: dict[str, dict[str, Any]] = {
 }
 """Settings of a learner that differ from the defaults."""
 
-PRESETS = {
-    "small": {
-        **{"num_envs": 8, "num_steps": 128, "num_minibatches": 16, "update_epochs": 10},
-        **{"encoder": FLAT, "activation": TANH, "hidden_size": 64, "separate_critic": True},
-        **{"learning_rate": 2.5e-4, "ent_coef": 0.0, "reward_clip": 10.0, "augment_colors": False},
-    }
+_SMALL_BATCHES = {
+    **{"num_envs": 8, "num_steps": 128, "num_minibatches": 16, "update_epochs": 10},
+    **{"activation": TANH, "hidden_size": 64, "separate_critic": True, "reward_clip": 10.0},
+    "augment_colors": False,
 }
-"""Settings by the name of a preset. "small" learns from few steps, in batches of 1,024."""
+
+PRESETS = {
+    "small": {**_SMALL_BATCHES, "encoder": FLAT, "learning_rate": 2.5e-4, "ent_coef": 0.005},
+    "small-mission": {**_SMALL_BATCHES, "learning_rate": 5e-4},
+}
+"""Settings by the name of a preset. Both learn from few steps, in batches of 1,024; "small-mission"
+in levels whose missions differ."""
 
 
 def check_value(each: Field[Any], value: Any) -> Any:

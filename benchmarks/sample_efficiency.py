@@ -1,0 +1,162 @@
+"""`python -m benchmarks.sample_efficiency`: steps and episodes until a learner succeeds.
+
+In levels of MiniGrid, `gv-engine train --no-masks --preset small` and `examples/small_ppo.py` train
+until 95 of the last 100 episodes were won. In those of BabyAI, `gv-engine train --no-masks` without
+permuted colours trains until 990 of the last 1,000 were.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import math
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from statistics import median
+from typing import Any, NamedTuple
+
+
+class Task(NamedTuple):
+    """Level to learn.
+
+    Attributes:
+        scenario: its id.
+        success: success rate at which training ends.
+        window: number of the last episodes that count.
+        most_steps: steps after which training ends without success.
+        learners: names of the learners.
+    """
+
+    scenario: str
+    success: float
+    window: int
+    most_steps: int
+    learners: tuple[str, ...]
+
+
+_SMALL, _MISSION = ("small", "example"), ("small-mission", "example")
+
+TASKS = {
+    "DoorKey-5x5": Task("MiniGrid-DoorKey-5x5-v0", 0.95, 100, 200_000, _SMALL),
+    "MultiRoom-N2-S4": Task("MiniGrid-MultiRoom-N2-S4-v0", 0.95, 100, 500_000, _SMALL),
+    "DoorKey-8x8": Task("MiniGrid-DoorKey-8x8-v0", 0.95, 100, 500_000, _SMALL),
+    "GoToDoor-5x5": Task("MiniGrid-GoToDoor-5x5-v0", 0.95, 100, 200_000, _MISSION),
+    "GoToRedBallGrey": Task("BabyAI-GoToRedBallGrey-v0", 0.99, 1000, 5_000_000, ("default",)),
+    "GoToRedBall": Task("BabyAI-GoToRedBall-v0", 0.99, 1000, 10_000_000, ("default",)),
+    "GoToLocal": Task("BabyAI-GoToLocal-v0", 0.99, 1000, 20_000_000, ("default",)),
+}
+
+
+class Attempt(NamedTuple):
+    """Result of one seed.
+
+    Attributes:
+        steps, episodes: numbers until success; infinite without it, and NaN if not counted.
+        cpu: seconds of CPU time.
+    """
+
+    steps: float
+    episodes: float
+    cpu: float
+
+
+def train_engine(task: Task, seed: int, **settings: Any) -> tuple[float, float]:
+    """Train by the engine's PPO; return the steps and episodes until success."""
+    from gv_engine.plugins.learning.config import Config
+    from gv_engine.plugins.learning.ppo import Learner, make_training_env
+
+    last_wins: deque[bool] = deque(maxlen=task.window)
+
+    class CountingLearner(Learner):
+        def _count_episodes(self, info: dict[str, Any], *others: Any) -> None:
+            if "episode" in info:
+                last_wins.extend(info["episode"]["r"][info["_episode"]] > 0)
+            super()._count_episodes(info, *others)
+
+    config = Config.from_values({**settings, "mask_actions": False, "seed": seed})
+    learner = CountingLearner(make_training_env(task.scenario, config), config)
+    steps = 0
+    while steps < task.most_steps:
+        metrics = learner.update()
+        steps = metrics.steps
+        if len(last_wins) == task.window and sum(last_wins) >= task.success * task.window:
+            return steps, metrics.episodes
+    return math.inf, math.inf
+
+
+def train_example(task: Task, seed: int) -> tuple[float, float]:
+    """Train by the example, which counts steps alone."""
+    from examples import small_ppo
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        try:
+            return small_ppo.train(task.scenario, seed, task.most_steps), math.nan
+        except RuntimeError:
+            return math.inf, math.nan
+
+
+LEARNERS: dict[str, tuple[str, Callable[[Task, int], tuple[float, float]]]] = {
+    "small": ("`--preset small`", partial(train_engine, preset="small")),
+    "small-mission": ("`--preset small-mission`", partial(train_engine, preset="small-mission")),
+    "default": ("default settings", partial(train_engine, augment_colors=False)),
+    "example": ("`examples/small_ppo.py`", train_example),
+}
+"""Name in the table and function of each learner."""
+
+
+def describe(attempts: Sequence[Attempt]) -> list[str]:
+    """Return the cells of a row: seeds that succeeded, steps, episodes, and CPU seconds."""
+    reached = [attempt for attempt in attempts if attempt.steps < math.inf]
+    seconds = sum(attempt.cpu for attempt in attempts)
+    return [
+        f"{len(reached)} of {len(attempts)}",
+        _describe_numbers([attempt.steps for attempt in attempts]),
+        _describe_numbers([attempt.episodes for attempt in attempts]),
+        f"{seconds:,.0f} s",
+    ]
+
+
+def _describe_numbers(numbers: Sequence[float]) -> str:
+    if any(map(math.isnan, numbers)):
+        return ""
+    found, middle = [number for number in numbers if number < math.inf], median(numbers)
+    spread = f" ({min(found):,} to {max(found):,})" if found else ""
+    return (f"{middle:,.0f}" if middle < math.inf else "not reached") + spread
+
+
+def main() -> None:
+    """Train all seeds of all levels, and print a table in Markdown."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.sample_efficiency")
+    parser.add_argument("--only", nargs="+", choices=TASKS, default=[*TASKS])
+    parser.add_argument("--learners", nargs="+", choices=LEARNERS, default=[*LEARNERS])
+    parser.add_argument("--seeds", type=int, default=10, metavar="N", help="default 10")
+    options = parser.parse_args()
+    head = (
+        "level",
+        "learner",
+        "seeds",
+        "steps: median (least to most)",
+        "episodes",
+        "CPU, all seeds",
+    )
+    for row in (head, ["---", "---", *["--:"] * 4]):
+        print("|", " | ".join(row), "|", flush=True)
+    for level in options.only:
+        task = TASKS[level]
+        for name in (name for name in task.learners if name in options.learners):
+            label, train = LEARNERS[name]
+            attempts = []
+            for seed in range(options.seeds):
+                began = time.process_time()
+                steps, episodes = train(task, seed)
+                attempts.append(Attempt(steps, episodes, time.process_time() - began))
+                print(level, name, seed, attempts[-1], file=sys.stderr, flush=True)
+            print("|", " | ".join([level, label, *describe(attempts)]), "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()
