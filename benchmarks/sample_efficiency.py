@@ -48,6 +48,8 @@ TASKS = {
     "GoToRedBallGrey": Task("BabyAI-GoToRedBallGrey-v0", 0.99, 1000, 5_000_000, ("default",)),
     "GoToRedBall": Task("BabyAI-GoToRedBall-v0", 0.99, 1000, 10_000_000, ("default",)),
     "GoToLocal": Task("BabyAI-GoToLocal-v0", 0.99, 1000, 20_000_000, ("default",)),
+    "PickupLoc": Task("BabyAI-PickupLoc-v0", 0.99, 1000, 20_000_000, ("default",)),
+    "PutNextLocal": Task("BabyAI-PutNextLocal-v0", 0.99, 1000, 40_000_000, ("default",)),
 }
 
 
