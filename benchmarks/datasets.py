@@ -108,9 +108,14 @@ arrays, about = episode_folder.read("{path}")
 """
 
 
-def record(recipe: Recipe, folder: Path, episodes: int, path: str) -> None:
-    """Record a dataset into a new folder, which is there when it is complete, and write its card,
-    in which the dataset is called `path`.
+def record_dataset(recipe: Recipe, folder: Path, episodes: int, name_in_card: str) -> None:
+    """Record a dataset and its card into a new folder, which appears only once both are complete.
+
+    Args:
+        recipe: dataset to record.
+        folder: new folder.
+        episodes: number of episodes.
+        name_in_card: name or path of the dataset in the commands on its card.
 
     Raises:
         subprocess.CalledProcessError: the command has failed.
@@ -121,13 +126,13 @@ def record(recipe: Recipe, folder: Path, episodes: int, path: str) -> None:
         new = Path(parent, folder.name)
         command = [sys.executable, "-m", "gv_engine", *words.split(), "--out", str(new)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        card = write_card(recipe, new, f"gv-engine {words} --out {recipe.name}", path)
+        card = write_card(recipe, new, f"gv-engine {words} --out {recipe.name}", name_in_card)
         (new / "README.md").write_text(card, "utf-8")
         new.rename(folder)
 
 
-def write_card(recipe: Recipe, folder: Path, command: str, path: str) -> str:
-    """Return the text of the card of a recorded dataset."""
+def write_card(recipe: Recipe, folder: Path, command: str, name_in_card: str) -> str:
+    """Return the text of the card of a recorded dataset. `command` records it again."""
     arrays, about = read(folder)
     returns = np.add.reduceat(arrays["reward"], arrays["episode_start"])
     success: Any = arrays.get("episode_success")
@@ -154,7 +159,7 @@ def write_card(recipe: Recipe, folder: Path, command: str, path: str) -> str:
         actions=", ".join(f"`{name}`" for name in about["action_names"]),
         rewards=", ".join(f"`{name}`" for name in about["reward_names"]),
         command=command,
-        path=path,
+        path=name_in_card,
     )
 
 
@@ -186,8 +191,8 @@ def main() -> None:
             print(f"{folder} is there already; to record it again, remove it", flush=True)
             continue
         print(f"{folder}: {episodes:,} episodes", flush=True)
-        path = recipe.name if options.shipped else str(options.out / recipe.name)
-        record(recipe, folder, episodes, path)
+        name_in_card = recipe.name if options.shipped else str(folder)
+        record_dataset(recipe, folder, episodes, name_in_card)
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ ROSTER = {
     "gv-crafter": Entry(
         "Crafter, 1,024 worlds", "gv_vector", {"scenario": "crafter", "worlds": 1024}
     ),
-    "gv-learner": Entry("training by PPO (extra rl)", "uses.trained"),
+    "gv-learner": Entry("training by PPO (extra rl)", "uses.ppo_training"),
     "gv-seeded": Entry("seeded resets", "uses.seeded", {}, ("reset",)),
     "gv-sizes": Entry("three sizes, mixed", "gv_vector", {"scenario": "keydoor-sizes"}),
     **{

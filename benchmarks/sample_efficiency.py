@@ -66,8 +66,9 @@ class Attempt(NamedTuple):
     cpu: float
 
 
-def train_engine(task: Task, seed: int, **settings: Any) -> tuple[float, float]:
-    """Train by the engine's PPO; return the steps and episodes until success."""
+def train_by_engine(task: Task, seed: int, **settings: Any) -> tuple[float, float]:
+    """Train by the engine's PPO with these settings. Return the steps and episodes until the task's
+    success rate is reached; infinite if it is not."""
     from gv_engine.plugins.learning.config import Config
     from gv_engine.plugins.learning.ppo import Learner, make_training_env
 
@@ -102,9 +103,9 @@ def train_example(task: Task, seed: int) -> tuple[float, float]:
 
 
 LEARNERS: dict[str, tuple[str, Callable[[Task, int], tuple[float, float]]]] = {
-    "small": ("`--preset small`", partial(train_engine, preset="small")),
-    "small-mission": ("`--preset small-mission`", partial(train_engine, preset="small-mission")),
-    "default": ("default settings", partial(train_engine, augment_colors=False)),
+    "small": ("`--preset small`", partial(train_by_engine, preset="small")),
+    "small-mission": ("`--preset small-mission`", partial(train_by_engine, preset="small-mission")),
+    "default": ("default settings", partial(train_by_engine, augment_colors=False)),
     "example": ("`examples/small_ppo.py`", train_example),
 }
 """Name in the table and function of each learner."""

@@ -197,9 +197,9 @@ def searched() -> Contestant:
     return Contestant("key-door 9x9", 1, step, step)
 
 
-def trained() -> Contestant:
-    """Return the training of PPO with default settings in the key-door level; steps are steps of
-    the environment."""
+def ppo_training() -> Contestant:
+    """Return a contestant that trains by PPO with default settings in the key-door level; its speed
+    is in steps of the environment."""
     from gv_engine.plugins.learning.config import Config
     from gv_engine.plugins.learning.ppo import Learner, make_training_env
     from gv_engine.plugins.learning.torch_library import torch

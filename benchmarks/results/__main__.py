@@ -25,6 +25,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gv_engine.plugins.learning.cli.command_words import parse_seeds
 from gv_engine.plugins.learning.config import Config
 from gv_engine.plugins.learning.evaluation import evaluate_policy, summarise_seeds
 from gv_engine.scenario.scenario import Scenario
@@ -203,10 +204,7 @@ def write_page(text: str) -> str:
 
 
 def _parse_seeds(text: str) -> range:
-    first, colon, end = text.rpartition(":")
-    if not (end.isdecimal() and (first.isdecimal() or not colon)):
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected a number such as 3, or 3:5")
-    return range(int(first or 0), int(end))
+    return parse_seeds(text if ":" in text else f"0:{text}")
 
 
 def main() -> int:

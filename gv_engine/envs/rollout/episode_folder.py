@@ -521,7 +521,7 @@ def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]],
     Raises:
         RolloutError: the folder holds no rollout, or a damaged one.
     """
-    path = find_folder(path)
+    path = _find_rollout_folder(path)
     about = _read_listing(path)
     arrays = {name: _map_array(path, name, about) for name in sorted(about["arrays"])}
     for name, array in arrays.items():
@@ -536,9 +536,9 @@ def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]],
     return arrays, about
 
 
-def find_folder(path: str | Path) -> Path:
-    """Return the folder of a rollout: `path`, or if there is no such file, the one of this name
-    that comes with the package."""
+def _find_rollout_folder(path: str | Path) -> Path:
+    """Return `path` if it exists, else the rollout of this name that comes with the package, if
+    there is one."""
     shipped = DATASETS / path
     is_name = len(Path(path).parts) == 1 and not Path(path).exists()
     return shipped if is_name and shipped.is_dir() else Path(path)

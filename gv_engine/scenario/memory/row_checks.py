@@ -38,16 +38,16 @@ def require_layout(layout: Layout, rows: NDArray[Any]) -> None:
     """
     if not isinstance(rows, np.ndarray | np.void):
         raise ValueError(f"found {shorten(repr(rows), 60)}, expected rows from snapshot()")
-    if not _have_equal_fields(rows.dtype, layout.dtype):
+    if not _are_equal(rows.dtype, layout.dtype):
         raise ValueError(
             "the snapshot is of a world with other maximum sizes, components or object "
             "types; restore it into an environment of the same scenario"
         )
 
 
-@lru_cache
-def _have_equal_fields(dtype: np.dtype[Any], other: np.dtype[Any]) -> bool:
-    return dtype == other
+@lru_cache  # NumPy compares dtypes of records field by field, in microseconds
+def _are_equal(dtype: np.dtype[Any], expected: np.dtype[Any]) -> bool:
+    return dtype == expected
 
 
 def tag_rows(rows: NDArray[Any], name: str) -> NDArray[Any]:
