@@ -36,6 +36,7 @@ class Desk:
         self.app = app or App(Settings(animation=False, arrow_keys="turn"), Bindings())
         self.surface = pygame.Surface(size, 0, 32)
         self.now = 1000.0
+        self._is_stale = False
 
     def start(self) -> StartScreen:
         """Put the start screen on top and draw it."""
@@ -51,15 +52,17 @@ class Desk:
 
     def settle(self) -> None:
         """Wait for pictures that are made between frames."""
+        self._draw_if_stale()
         while self.app.top.tick(0) is not None:
             time.sleep(0.001)
 
     def press(self, *keys: str) -> None:
-        """Press and release keys, as bindings name them."""
+        """Press and release keys, as bindings name them. What they change is drawn when somebody
+        looks, waits or uses the mouse, as most tests do not."""
         for key in keys:
             for down in (True, False):
                 self.app.handle_events([key_event(key, down)])
-            self.draw()
+        self._is_stale = True
 
     def hold(self, key: str, times: int) -> None:
         """Hold a key until it has repeated so many times, one look each, and let go."""
@@ -71,7 +74,7 @@ class Desk:
         """Type a text, and then press keys."""
         for letter in text:
             self.app.handle_events([letter_event(letter)])
-        self.draw()
+        self._is_stale = True
         self.press(*keys)
 
     def dash_off(self, text: str, *keys: str) -> None:
@@ -92,6 +95,7 @@ class Desk:
 
     def drag(self, start: tuple[int, int], end: tuple[int, int], button: int = 1) -> None:
         """Press a button of the mouse, move the mouse if the end is elsewhere, and release it."""
+        self._draw_if_stale()
         self._mouse(pygame.MOUSEBUTTONDOWN, start, button=button)
         if end != start:
             self.point(end, buttons=(1, 0, 0))
@@ -100,6 +104,7 @@ class Desk:
 
     def point(self, at: tuple[int, int], **buttons: tuple[int, int, int]) -> None:
         """Move the mouse."""
+        self._draw_if_stale()
         self._mouse(pygame.MOUSEMOTION, at, **{"rel": (0, 0), "buttons": (0, 0, 0), **buttons})
 
     def _mouse(self, kind: int, at: tuple[int, int], **more: Any) -> None:
@@ -107,8 +112,14 @@ class Desk:
 
     def draw(self) -> None:
         """Draw what is to be seen."""
+        self._is_stale = False
         if self.app.screens:
             self.app.draw_on(self.surface, time.monotonic())
+
+    def _draw_if_stale(self) -> None:
+        """Draw what is to be seen, if keys may have changed it."""
+        if self._is_stale:
+            self.draw()
 
     def look(self) -> np.ndarray:
         """(height, width, 3) what is to be seen."""
@@ -122,6 +133,7 @@ class Desk:
 
     def wait(self, seconds: float, times: int = 1) -> None:
         """Let time pass for the screen on top, once or several times."""
+        self._draw_if_stale()
         for _ in range(times):
             self.now += seconds
             if self.app.screens:

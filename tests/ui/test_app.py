@@ -149,6 +149,7 @@ def test_one_row_of_a_menu_is_marked_and_a_resting_mouse_chooses_none(desk: Desk
     playing(desk)
     desk.point((400, 300))
     desk.press("Escape", "Down")
+    desk.draw()
     menu = desk.top(Menu)
     assert menu.chosen == 1
     rects = [hot.rect for hot in desk.app._painter._hit_areas]  # type: ignore[union-attr]
@@ -337,8 +338,10 @@ def test_a_player_sees_one_board_as_high_as_the_window_and_in_its_middle(
     assert board.h > 0.78 * size[1]
     assert abs(board.centerx - size[0] // 2) < board.w // 9
     desk.press("V")
+    desk.draw()
     assert [*screen.stage._places] == ["observation"]  # type: ignore[attr-defined]
     desk.press("V", "Shift+V")
+    desk.draw()
     assert {*screen.stage._places} == {"state", "observation"}  # type: ignore[attr-defined]
 
 

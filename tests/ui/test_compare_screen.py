@@ -59,6 +59,7 @@ def test_before_and_after_are_compared(desk: Desk, folder: Path):
     places = screen._layout
     assert screen.stage._differing_cells == [(1, 3)]  # type: ignore[attr-defined]
     desk.press("Ctrl+B")
+    desk.draw()
     top = desk.top(CompareScreen)
     assert (top.frame.agent[2], screen.frame.agent[2]) != (3, 1)
     assert top._layout == places  # the board stays where it is

@@ -432,6 +432,7 @@ def test_large_levels_are_seen_in_parts(desk: Desk, screen: EditScreen):
 
 def test_the_pen_leaves_no_gaps_when_the_mouse_jumps(desk: Desk, screen: EditScreen):
     desk.press("RightBracket")
+    desk.draw()
     rect = screen.drawing.cell_rect
     start, end = rect((1, 1)).center, rect((1, 5)).center
     before = screen.draft.map.rows[1]
@@ -499,6 +500,7 @@ def test_a_pack_is_made_ordered_named_and_played_in_the_editor(desk: Desk, scree
     desk.choose("3  The last: a way out", "Shift+Up", "Shift+Up", "Shift+Up", "Return")
     assert desk.app.top is screen
     assert screen.draft.pack_titles == ["The last: a way out", "Level 1", "Level 2"]
+    desk.draw()
     desk.click(place(screen, (2, 2)))
     desk.press("Tab")
     assert desk.top(PlaytestScreen).game.title.endswith("-1")

@@ -573,10 +573,12 @@ def test_the_card_of_a_win_leaves_the_agent_in_the_exit_to_be_seen(
     desk.surface = pygame.Surface(size, 0, 32)
     screen = playing(desk, "tutorial#1")
     desk.press(*["Up"] * 3)
+    desk.draw()
     assert not cards
     sizes: list[float] = []
     monkeypatch.setattr(Board, "_draw_agent", lambda *arguments: sizes.append(arguments[5]))
     desk.press("Up")
+    desk.draw()
     assert sizes[-1] == 0.5
     assert screen.stage.agent_rect
     assert not cards[-1].colliderect(screen.stage.agent_rect)

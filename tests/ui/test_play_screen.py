@@ -87,6 +87,7 @@ def test_undo_redo_rewind(desk: Desk):
     desk.press("Right")
     assert screen.game.length == 3
     desk.press(*["Left"] * 6, "Z")
+    desk.draw()
     assert screen._layout
     bar = screen._layout.controls
     desk.drag((bar.centerx + 30, bar.centery), bar.center)
@@ -432,11 +433,13 @@ def test_the_board_stays_where_it_is_when_the_level_is_over(
     desk.app.settings.scale = scale
     screen = playing(desk, seed=3)
     desk.press(*["I"] * inspects, "Right")
+    desk.draw()
     before = boards_of(screen)
     rect = before["state"]
     state = np.s_[rect.top : rect.bottom, rect.left : rect.right]
     board = desk.look()[state]
     desk.press("Up")
+    desk.draw()
     assert screen.frame.outcome
     assert boards_of(screen) == before
     desk.press("Z")
