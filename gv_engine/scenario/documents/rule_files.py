@@ -9,9 +9,10 @@ import re
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from importlib import machinery
 from importlib.util import decode_source, module_from_spec, spec_from_file_location
@@ -253,10 +254,10 @@ def list_source_files(modules: Iterable[ModuleType]) -> list[SourceFile]:
         if file is not None and name not in files:
             files[name] = file
             if is_rule_module(name):
-                folder = name.rpartition(".")[0]
-                pending += [
-                    f"{folder}.{_escape(other)}" for other in _iter_relative_imports(file.path)
-                ]
+                # the file may have changed since it was loaded
+                with suppress(OSError, SyntaxError, ValueError):
+                    imported = _find_relative_imports(file.path.read_bytes())
+                    pending += [f"{name.rpartition('.')[0]}.{_escape(each)}" for each in imported]
     return list(files.values())
 
 
@@ -265,17 +266,14 @@ def _find_unloaded_file(name: str) -> SourceFile | None:
     return SourceFile.read(path) if is_rule_module(name) and path.is_file() else None
 
 
-def _iter_relative_imports(file: Path) -> Iterator[str]:
-    """Yield the module names in a Python file's relative imports: `rules` for `from .rules import
-    f` or `from . import rules`."""
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (OSError, SyntaxError, ValueError):  # the file has changed since it was loaded
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.level == 1:
-            names = [node.module] if node.module else [alias.name for alias in node.names]
-            yield from (name.partition(".")[0] for name in names)
+@lru_cache
+def _find_relative_imports(code: bytes) -> set[str]:
+    """Return the module names in the relative imports of Python code: `rules` for `from .rules
+    import f` or `from . import rules`."""
+    nodes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
+    local = [node for node in nodes if node.level == 1]
+    names = [node.module or alias.name for node in local for alias in node.names]
+    return {name.partition(".")[0] for name in names}
 
 
 def hash_text(data: bytes) -> str:
