@@ -352,7 +352,7 @@ def test_a_thousand_wrong_requests_end_nothing_and_fill_nothing(
     poster.ask(call("end", session=game["session"]))
 
 
-def test_twenty_clients_play_at_once(server: tuple[str, int]):
+def test_clients_play_at_once(server: tuple[str, int]):
     async def play(number: int) -> bool:
         async with Client(server[0]) as client:
             arguments: dict[str, Any] = {"scenario": "BabyAI-GoToObj-v0", "seed": 1}
@@ -367,9 +367,9 @@ def test_twenty_clients_play_at_once(server: tuple[str, int]):
             return bool(state["success"])
 
     async def play_all() -> list[bool]:
-        return await asyncio.gather(*map(play, range(20)))
+        return await asyncio.gather(*map(play, range(8)))
 
-    assert asyncio.run(play_all()) == [True] * 20
+    assert asyncio.run(play_all()) == [True] * 8
 
 
 def test_games_are_limited_and_those_of_others_unknown(poster: Poster):
@@ -396,16 +396,18 @@ def test_connections_without_requests_lock_nobody_out(server: tuple[str, int]):
             assert each.recv(1) == b""
 
 
-def test_clients_that_go_away_in_a_body_are_not_logged():
+def test_another_address_is_served_and_clients_that_go_away_in_a_body_are_not_logged():
+    host = "127.0.0.2" if sys.platform == "linux" else "127.0.0.1"  # others need it set up
     head = "POST /mcp HTTP/1.1\r\nHost: {}\r\n{}Content-Length: 50\r\n\r\n{{"
     names = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
-    with serving(stderr=subprocess.PIPE) as (url, _):
+    with serving("--host", host, stderr=subprocess.PIPE) as (url, _):
         address = urlsplit(url)
+        assert address.hostname == host
         for _ in range(5):
             with socket.create_connection((str(address.hostname), address.port or 0)) as client:
                 client.sendall(head.format(address.netloc, names).encode())
         with Poster(url) as poster:
-            assert poster.ask(call("list_scenarios", query="empty"))
+            assert not poster.ask(call("start", scenario="empty-4x4"))["isError"]
     assert LOGS.pop() == ""
 
 
@@ -437,25 +439,20 @@ def test_only_this_machine_reaches_the_server_unless_asked(server: tuple[str, in
     assert poster.send(b"", method="GET") == (405, "only POST is served here")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has 127.0.0.2 at once")
-def test_another_address_is_served_if_asked():
-    with serving("--host", "127.0.0.2") as (url, _), Poster(url) as poster:
-        assert urlsplit(url).hostname == "127.0.0.2"
-        assert not poster.ask(call("start", scenario="empty-4x4"))["isError"]
-
-
 # ---- scenarios of authors ------------------------------------------------------------------------
 
 RULE = '''"""Rules."""
+
+import time
 
 from gv_engine import TRANSITION, World, system
 
 
 @system(TRANSITION)
 def hang(w: World, agent: int) -> None:
-    """Turn for ever."""
+    """Wait for ever."""
     while True:
-        w.position.y[agent] += 0
+        time.sleep(0.01)
 '''
 LEVEL = """
 name: cave

@@ -135,12 +135,12 @@ RECORDED = {
 @pytest.mark.parametrize("world", ["object", "compiled"])
 def test_recorded_games_come_out_equal(known: str, level: Level, world: str):
     with np.load(DATA / "parity" / f"{level.name}.npz") as recorded:
-        arrays = {name: array[:3] for name, array in recorded.items()}
+        arrays = {name: array[:2] for name, array in recorded.items()}
     assert arrays["done"].any()
     assert (arrays["rewards"] > 0).any()
     assert not find_difference(known, level, arrays, 0, world)
-    arrays["rewards"][2, 20] += 1
-    assert "rewards of seed 2 after 21 steps" in find_difference(known, level, arrays, 0, world)
+    arrays["rewards"][1, 20] += 1
+    assert "rewards of seed 1 after 21 steps" in find_difference(known, level, arrays, 0, world)
 
 
 def play_way(name: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
