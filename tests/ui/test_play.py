@@ -73,6 +73,7 @@ def test_a_level_is_solved_and_its_replay_saved(player: Player):
     assert player.leaves() == f"keydoor-5x5: seed 200, well done, {told}\n"
 
 
+@pytest.mark.thorough
 def test_two_at_one_keyboard_hold_the_plates(screen: Screen, folder: Path):
     with playing(screen, folder, "hold-plates", 0) as player:
         until(player.sees_the_same, "the level")

@@ -303,6 +303,7 @@ def test_a_trained_policy_and_its_picture_agree_with_its_arrays(here: Path):
     assert good.mean() > 0.5  # most arrows are on a shortest way
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_values_are_seen_by_real_keys(
     screen: Screen, folder: Path, monkeypatch: pytest.MonkeyPatch
