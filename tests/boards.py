@@ -184,7 +184,7 @@ class Session:
 # ---- reading rows ------------------------------------------------------------------------------
 
 
-def look_of(row: NDArray[Any], layout: Layout, entities: Any) -> NDArray[np.int64]:
+def look_of(row: Any, layout: Layout, entities: Any) -> NDArray[np.int64]:
     """(…, 3) type, state and colour of entities, read from the columns of a row."""
     kinds = row["kind"]["value"][entities]
     states = np.zeros_like(kinds)
@@ -196,7 +196,7 @@ def look_of(row: NDArray[Any], layout: Layout, entities: Any) -> NDArray[np.int6
     return np.stack([kinds, states, row["color"]["value"][entities]], axis=-1).astype(np.int64)
 
 
-def cells_of(row: NDArray[Any], layout: Layout) -> NDArray[Any]:
+def cells_of(row: Any, layout: Layout) -> NDArray[Any]:
     """(H, W, 3) what shows in the grid of a row."""
     at = row["at"]
     if "ground" in layout.layers:
@@ -204,7 +204,7 @@ def cells_of(row: NDArray[Any], layout: Layout) -> NDArray[Any]:
     return look_of(row, layout, at[: row["height"], : row["width"]])
 
 
-def content_of(row: NDArray[Any], layout: Layout) -> NDArray[Any]:
+def content_of(row: Any, layout: Layout) -> NDArray[Any]:
     """(H, W, 3) what is inside the boxes of a row's grid, Floor in empty ones, zeros elsewhere."""
     cells = row["at"][: row["height"], : row["width"]]
     inside = look_of(row, layout, row["box"]["content"][cells])

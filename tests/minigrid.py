@@ -124,7 +124,7 @@ def _together(found: list[Found]) -> Found:
     return {name: [each[name] for each in found] for name in found[0]}
 
 
-def _state(scenario: Scenario, row: NDArray[Any], direction: int) -> dict[str, Any]:
+def _state(scenario: Scenario, row: Any, direction: int) -> dict[str, Any]:
     """What there is of a world beside what it shows, by the names of recorded arrays."""
 
     def things(entities: Any) -> NDArray[np.uint8]:

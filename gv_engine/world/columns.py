@@ -522,7 +522,8 @@ class RowWorld:
     def _get_appearances(self, cells: NDArray[Any]) -> NDArray[np.uint8]:
         """Return an array with (type, state, colour) on a new last axis, for `cells`, an array of
         entity numbers."""
-        row, entities = self._row, cells[: self.height, : self.width]
+        row: Any = self._row
+        entities = cells[: self.height, : self.width]
         grid = np.zeros((*entities.shape, 3), np.uint8)
         types = grid[..., 0]
         types[...] = row["kind"]["value"][entities]

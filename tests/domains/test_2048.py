@@ -80,7 +80,7 @@ def test_the_episode_ends_without_a_move_or_with_the_goal():
 def test_the_agent_sees_the_board_and_is_not_drawn():
     env = GridEnv("2048", world="object", render_mode="ansi", size=3)
     observation, _ = env.reset(seed=0)
-    row = env.snapshot()
+    row: Any = env.snapshot()
     kinds = row["kind"]["value"][row["at"][:3, :3]]
     assert observation["grid"][..., 0].tolist() == kinds.tolist()
     assert not set(str(env.render())) & set("^v<>")

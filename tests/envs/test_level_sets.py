@@ -172,7 +172,7 @@ def test_what_comes_out_of_a_pickle_has_the_same_future():
 def test_things_that_came_in_another_order_are_the_same_level():
     env = GridVectorEnv("dynamic-obstacles-7x7", 60, world="object")
     env.reset(seed=0)
-    rows = env.snapshot()
+    rows: Any = env.snapshot()
     found = {*contents(env)}
     assert len(found) < len({*hash_states(rows, False, True, False).tolist()})
     places = rows["position"]["y"] * 16 + rows["position"]["x"]

@@ -293,7 +293,7 @@ def _list_neighbours(cell: Cell) -> list[Cell]:
 # ---- reader --------------------------------------------------------------------------------------
 
 
-def read(scenario: Any, rows: NDArray[Any], recorded: Arrays) -> Arrays:
+def read(scenario: Any, rows: Any, recorded: Arrays) -> Arrays:
     """Return `agents` (S, A, 7) and `things` (S, H, W, 4) of S rows of worlds, see
     `KnownWorld.read`."""
     kinds = {kind.name.lower(): kind.index for kind in scenario.types}

@@ -83,12 +83,12 @@ def record(arguments: dict[str, Any], seeds: range, steps: int) -> Arrays:
     return play_episodes(seeds, steps, begin, describe, choose, step)
 
 
-def read(scenario: Any, rows: NDArray[Any], recorded: Arrays) -> Arrays:
+def read(scenario: Any, rows: Any, recorded: Arrays) -> Arrays:
     """Return `agents` (S, A, 4) and `obstacles` (S, H, W) of S rows of worlds, see
     `KnownWorld.read`. POGEMA keeps agents that have left at their targets."""
     everyone = slice(1, scenario.layout.agents + 1)
 
-    def stack_cells(column: NDArray[Any], *axes: str) -> NDArray[Any]:
+    def stack_cells(column: Any, *axes: str) -> NDArray[Any]:
         return np.stack([column[axis][:, everyone] for axis in axes], -1).astype(np.int64)
 
     targets = stack_cells(rows["walker"], "target_y", "target_x")

@@ -64,9 +64,9 @@ class GamePlayer:
         self.env.reset(seed=self.loaded % SEEDS)
         self.undos: list[NDArray[Any]] = []
 
-    def read(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    def read(self) -> tuple[Any, NDArray[Any]]:
         """Return the row of the world, and the objects of its cells, by layer."""
-        row = self.env.snapshot()
+        row: Any = self.env.snapshot()
         cells = row["at"][: row["height"], : row["width"]]
         return row, row["stack"]["objects"][cells.T.ravel()]
 

@@ -119,7 +119,8 @@ def test_boxoban_is_played_by_its_rules(world: str, count: int, steps: int, tmp_
         assert terminated[on].tolist() == solved[on].tolist()
         over |= terminated
         assert not truncated.any()
-        rows, on = envs.snapshot(), ~over
+        rows: Any = envs.snapshot()
+        on = ~over
         for kind, layer, cells in ((crate, "at", boxes.boxes), (target, "ground", boxes.targets)):
             entities = rows[layer][:, :SIZE, :SIZE].reshape(count, -1)
             kinds = np.take_along_axis(rows["kind"]["value"], entities.astype(np.int64), 1)

@@ -127,8 +127,9 @@ class Missions:
         Args:
             rows: rows of the layout with valid members.
         """
+        missions: Any = rows["mission"]
         for name, low, high in zip(self.names, self.low, self.high, strict=True):
-            values = rows["mission"][name][:, 1 : self._agents]
+            values = missions[name][:, 1 : self._agents]
             most = self._read_wording[rows["member"]][:, None] - 1 if name == "wording" else high
             if (wrong := (values < low) | (values > most)).any():
                 return f"mission.{name} is {values[wrong][0]}"
