@@ -222,9 +222,14 @@ def _make_table(compute_table: Callable[[Area], Any], area: Area) -> Any:
 
 
 @functools.lru_cache(maxsize=1024)
+def list_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of the parameters of a function."""
+    return tuple(inspect.signature(function).parameters)
+
+
 def has_parameter(function: Callable[..., Any], name: str) -> bool:
     """Return True if a system's function, or one of its helpers, has a parameter of this name."""
-    return name in inspect.signature(function).parameters
+    return name in list_parameters(function)
 
 
 def to_measurement(value: Measured) -> Measured:
@@ -566,9 +571,7 @@ class Call:
         """Return the names of the arguments from the scenario that `helper` takes. Without
         `helper`, return those of the rule's own function."""
         own = tuple(p.name for p in self.system.parameters)
-        if helper is None:
-            return own
-        return tuple(name for name in inspect.signature(helper).parameters if name in own)
+        return own if helper is None else tuple(n for n in list_parameters(helper) if n in own)
 
     def bind_arguments(self, helper: Callable[..., Any] | None = None) -> tuple[Any, ...]:
         """Return the values of the scenario's arguments in the order of the parameters of `helper`;

@@ -208,7 +208,7 @@ def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], 
     try:
         takes_rng = has_parameter(function, "rng")
     except TypeError:  # a partial of unhashable arguments, which the cache cannot look up
-        takes_rng = has_parameter.__wrapped__(function, "rng")
+        takes_rng = "rng" in system.list_parameters.__wrapped__(function)
     return function(*args, **kwargs, rng=rng) if takes_rng else function(*args, **kwargs)
 
 
