@@ -485,9 +485,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         if rows.ndim != 1:
             raise ValueError(f"rows have shape {rows.shape}: expected (n,)")
         if self._planner is None:
-            self._planner = self._batch.make_planning_backend(
-                backend.get_expansion_size(self.scenario)
-            )
+            size = backend.get_expansion_size(self.scenario)
+            self._planner = self._batch.make_planning_backend(size)
         return backend.expand_states(self._planner, rows, joint_actions)
 
     def _check_joint_actions(self, actions: ArrayLike | None) -> NDArray[np.int64]:

@@ -60,6 +60,10 @@ class ObjectBatch(Backend):
         final_masks = (line.data for line in out.final_mask)
         self._final_views = list(zip(final_masks, *out.final_observed))
 
+    def make_planning_backend(self, num_worlds: int) -> Backend:
+        """Return a new backend of few worlds, as many are no faster and take seconds to make."""
+        return super().make_planning_backend(min(num_worlds, 16))
+
     def __len__(self) -> int:
         """Return the number of worlds."""
         return len(self.simulations)
