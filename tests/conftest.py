@@ -56,6 +56,7 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.collect()
         gc.freeze()
+        gc.set_threshold(5000, 10, 20)  # most objects of tests die without the collector
         gc.enable()
 
 

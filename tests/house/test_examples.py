@@ -45,7 +45,7 @@ NO_MCP = pytest.mark.skipif(not find_spec("mcp"), reason="the extra mcp is not i
 NO_TORCH = pytest.mark.skipif(not find_spec("torch"), reason="the extra rl is not installed")
 
 
-@pytest.mark.sample("small", "language_model")
+@pytest.mark.sample("small")
 @pytest.mark.parametrize(
     "names",
     [

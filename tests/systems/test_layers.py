@@ -222,7 +222,7 @@ def levels(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @pytest.mark.compiled
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(levels(), st.integers(0, 2**32), st.integers(0, 2**32))
 def test_any_level_of_four_layers_is_played_alike(level, seed, choice):
     picture = level.pop("map")

@@ -85,7 +85,7 @@ def scenarios(draw):
 
 @pytest.mark.compiled
 @pytest.mark.optimized
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(scenarios(), st.integers(0, 2**40), st.lists(st.integers(0, 7), max_size=25))
 def test_both_worlds_play_it_alike(scenario, seed, actions):
     assert_same_run(scenario, seed, actions)
