@@ -89,6 +89,7 @@ CLAIMS = (
         *("the same, compressed", 0.4, True, "step"),
         *("gv-rollouts-gzip", "gv-9x9-1024", "x", CLOCK),
     ),
+    Claim("compile --all, one in 40 grids", 0.5, False, "step", "gv-compile", "", "s"),
     Claim("training by PPO, one core", 130_000, True, "step", "gv-learner", "", "/s"),
     Claim("Crafter, 1,024 worlds", 2.5e6, True, "step", "gv-crafter", "", "/s"),
     Claim("states by all actions", 1e6, True, "step", "gv-expand", "", "/s"),

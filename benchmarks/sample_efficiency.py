@@ -2,7 +2,8 @@
 
 In levels of MiniGrid, `gv-engine train --no-masks --preset small` and `examples/small_ppo.py` train
 until 95 of the last 100 episodes were won. In those of BabyAI, `gv-engine train --no-masks` without
-permuted colours trains until 990 of the last 1,000 were.
+permuted colours trains until 990 of the last 1,000 were. In those that are hard to explore, such as
+MultiRoom-N7-S4, NovelD trains until 95 of the last 100 were.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
+from pkgutil import resolve_name
 from statistics import median
 from typing import Any, NamedTuple
+
+from gv_engine.scenario.scenario import Scenario
 
 
 class Task(NamedTuple):
@@ -29,6 +33,7 @@ class Task(NamedTuple):
         window: number of the last episodes that count.
         most_steps: steps after which training ends without success.
         learners: names of the learners.
+        parameters: parameters of the scenario by name.
     """
 
     scenario: str
@@ -36,6 +41,7 @@ class Task(NamedTuple):
     window: int
     most_steps: int
     learners: tuple[str, ...]
+    parameters: dict[str, Any] = {}  # noqa: RUF012  # never changed
 
 
 _SMALL, _MISSION = ("small", "example"), ("small-mission", "example")
@@ -50,6 +56,19 @@ TASKS = {
     "GoToLocal": Task("BabyAI-GoToLocal-v0", 0.99, 1000, 20_000_000, ("default",)),
     "PickupLoc": Task("BabyAI-PickupLoc-v0", 0.99, 1000, 20_000_000, ("default",)),
     "PutNextLocal": Task("BabyAI-PutNextLocal-v0", 0.99, 1000, 40_000_000, ("default",)),
+    **{
+        f"MultiRoom-N{rooms}-S{side}": Task(
+            *("MiniGrid-MultiRoom-N6-v0", 0.95, 100, 30_000_000, ("noveld",)),
+            {"num_rooms": rooms, "max_room_size": side},
+        )
+        for rooms, side in ((7, 4), (7, 8), (10, 4))
+    },
+    **{
+        f"KeyCorridor{size}": Task(
+            f"MiniGrid-KeyCorridor{size}-v0", 0.95, 100, 30_000_000, ("noveld",)
+        )
+        for size in ("S3R3", "S4R3", "S5R3", "S6R3")
+    },
 }
 
 
@@ -69,19 +88,21 @@ class Attempt(NamedTuple):
 def train_by_engine(task: Task, seed: int, **settings: Any) -> tuple[float, float]:
     """Train by the engine's PPO with these settings. Return the steps and episodes until the task's
     success rate is reached; infinite if it is not."""
+    from gv_engine.plugins.learning.config import LEARNERS as LEARNER_CLASSES
     from gv_engine.plugins.learning.config import Config
-    from gv_engine.plugins.learning.ppo import Learner, make_training_env
+    from gv_engine.plugins.learning.ppo import make_training_env
 
     last_wins: deque[bool] = deque(maxlen=task.window)
+    config = Config.from_values({**settings, "mask_actions": False, "seed": seed})
 
-    class CountingLearner(Learner):
+    class CountingLearner(resolve_name(LEARNER_CLASSES[config.learner])):  # type: ignore[misc]
         def _count_episodes(self, info: dict[str, Any], *others: Any) -> None:
             if "episode" in info:
                 last_wins.extend(info["episode"]["r"][info["_episode"]] > 0)
             super()._count_episodes(info, *others)
 
-    config = Config.from_values({**settings, "mask_actions": False, "seed": seed})
-    learner = CountingLearner(make_training_env(task.scenario, config), config)
+    scenario = Scenario.load(task.scenario, **task.parameters)
+    learner = CountingLearner(make_training_env(scenario, config), config)
     steps = 0
     while steps < task.most_steps:
         metrics = learner.update()
@@ -106,6 +127,7 @@ LEARNERS: dict[str, tuple[str, Callable[[Task, int], tuple[float, float]]]] = {
     "small": ("`--preset small`", partial(train_by_engine, preset="small")),
     "small-mission": ("`--preset small-mission`", partial(train_by_engine, preset="small-mission")),
     "default": ("default settings", partial(train_by_engine, augment_colors=False)),
+    "noveld": ("`--learner noveld`", partial(train_by_engine, learner="noveld")),
     "example": ("`examples/small_ppo.py`", train_example),
 }
 """Name in the table and function of each learner."""

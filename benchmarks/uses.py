@@ -197,6 +197,25 @@ def searched() -> Contestant:
     return Contestant("key-door 9x9", 1, step, step)
 
 
+def compiled(one_in: int) -> Contestant:
+    """Return the work of `gv-engine compile --all`, for one in `one_in` built-in grids; a compiled
+    grid is a step."""
+    from gv_engine.compiler import batch_program
+    from gv_engine.envs.backends.backend import make_batch
+    from gv_engine.scenario.domains import DOMAINS
+    from gv_engine.scenario.scenario import Scenario
+
+    scenarios = [*map(Scenario.load, [*DOMAINS["grid"].built_in()][::one_in])]
+
+    def step(times: int) -> None:
+        for _ in range(times):
+            for scenario in scenarios:
+                batch_program._PROGRAMS.clear()
+                make_batch(scenario, 1, "compiled")
+
+    return Contestant(f"one in {one_in} grids", len(scenarios), step, step)
+
+
 def ppo_training() -> Contestant:
     """Return a contestant that trains by PPO with default settings in the key-door level; its speed
     is in steps of the environment."""
