@@ -162,7 +162,7 @@ def test_the_gradient_of_a_flat_network_is_that_of_autograd(level, activation):
     count = int(batch.live.sum())
     inputs = learner.net.flat.read(batch.rows.flatten(0, 1)).unflatten(0, batch.live.shape)
     found = learner._gradient(batch._replace(rows=inputs), count)
-    learner._is_flat = False
+    learner._flat_gradient = None
     for mine, theirs in zip(found, learner._gradient(batch, count), strict=True):
         torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-6)
 

@@ -13,72 +13,77 @@ from gv_engine.plugins.learning.network import ActorCritic
 from gv_engine.plugins.learning.ppo_loss import write_ppo_gradient
 from gv_engine.plugins.learning.torch_library import Tensor, functional, torch
 
-_BRANCHES = ("second", "actor"), ("critic_second", "critic_value")
-"""Second layer and last layer of the actor, and of the critic."""
-
 
 def is_supported(net: ActorCritic, settings: Hyperparameters) -> bool:
-    """Return True if `compute_flat_net_gradient` can compute the gradient of a network; others need
+    """Return True if `FlatNetGradient` can compute the gradient of a network; others need
     autograd."""
     is_flat = settings.encoder == FLAT and settings.separate_critic
     has_extras = settings.recurrent or settings.layer_norm
     return is_flat and not has_extras and type(net) is ActorCritic and net.first_bias.is_cpu
 
 
-def compute_flat_net_gradient(
-    net: ActorCritic, inputs: Tensor, steps: Sequence[Tensor], settings: Hyperparameters
-) -> tuple[Tensor, Tensor]:
-    """Return the gradient of `compute_ppo_loss` as one vector, in the order of `net.parameters()`,
-    and the (5,) sums that `compute_ppo_loss` returns.
+class FlatNetGradient:
+    """Gradient of `compute_ppo_loss` for a network that `is_supported`. Actor and critic are two
+    halves, whose hidden layers are computed together."""
 
-    Args:
-        net: network that `is_supported`.
-        inputs: (L, I) inputs of L steps, see `NumberEncoder.read`.
-        steps: as in `compute_ppo_loss`.
-        settings: hyperparameters.
-    """
-    weights = {name: each.detach() for name, each in net.named_parameters()}
-    numbers, one_hot = inputs.tensor_split([weights["flat.weight"].shape[1]], 1)
-    first = torch.addmm(weights["first_bias"], numbers, weights["flat.weight"].T)
-    first = _activate(first.addmm_(one_hot, weights["flat.extra"]), settings)
-    layers, outputs = [], []
-    for half, (name, last) in zip(first.chunk(2, 1), _BRANCHES, strict=True):
-        weight, last_weight = weights[f"{name}.weight"], weights[f"{last}.weight"]
-        second = _activate(torch.addmm(weights[f"{name}.bias"], half, weight.T), settings)
-        outputs.append(torch.addmm(weights[f"{last}.bias"], second, last_weight.T))
-        layers.append((half, weight, second, last_weight))
-    grad_outputs = torch.empty(len(inputs), sum(each.shape[1] for each in outputs))
-    _, *sums = get_compiled(write_ppo_gradient)(
-        torch.cat(outputs, 1).numpy(),
-        tuple(each.numpy() for each in steps),
-        (settings.clip_coef, settings.ent_coef, settings.vf_coef),
-        grad_outputs.numpy(),
-    )
-    grad_first, gradients = torch.empty_like(first), []
-    parts = zip(layers, grad_outputs.tensor_split([-1], 1), grad_first.chunk(2, 1), strict=True)
-    for (half, weight, second, last_weight), grad_output, grad_half in parts:
-        grad_second = _backward_activation(grad_output @ last_weight, second, settings)
-        torch.mm(grad_second, weight, out=grad_half)
-        gradients += [
-            grad_second.T @ half,
-            grad_second.sum(0),
-            grad_output.T @ second,
-            grad_output.sum(0),
+    def __init__(self, net: ActorCritic, settings: Hyperparameters) -> None:
+        """Keep the weights of the network, which change in place."""
+        self._settings = settings
+        self._coefficients = settings.clip_coef, settings.ent_coef, settings.vf_coef
+        weights = [each.detach() for each in net.parameters()]
+        self._first_bias, self._first, self._extra = weights[:3]
+        actor, critic = weights[3:7], weights[7:]
+        *second, self._actor_weight, self._actor_bias = actor
+        *critic_second, self._critic_weight, self._critic_bias = critic
+        self._seconds, self._second_biases = zip(second, critic_second, strict=True)
+
+    def compute(self, inputs: Tensor, steps: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """Return the gradient as one vector, in the order of `net.parameters()`, and the (5,) sums
+        that `compute_ppo_loss` returns.
+
+        Args:
+            inputs: (L, I) inputs of L steps, see `NumberEncoder.read`.
+            steps: as in `compute_ppo_loss`.
+        """
+        numbers, one_hot = inputs.tensor_split([self._first.shape[1]], 1)
+        first = torch.addmm(self._first_bias, numbers, self._first.T)
+        first = self._activate(first.addmm_(one_hot, self._extra))
+        halves = first.unflatten(1, (2, -1)).transpose(0, 1)  # (2, L, hidden)
+        second, bias = torch.stack(self._seconds), torch.stack(self._second_biases)
+        hidden = self._activate(torch.baddbmm(bias[:, None], halves, second.transpose(1, 2)))
+        logits = torch.addmm(self._actor_bias, hidden[0], self._actor_weight.T)
+        values = torch.addmm(self._critic_bias, hidden[1], self._critic_weight.T)
+        outputs = torch.cat([logits, values], 1)
+        grad_outputs = torch.empty_like(outputs)
+        _, *sums = get_compiled(write_ppo_gradient)(
+            outputs.numpy(),
+            tuple(each.numpy() for each in steps),
+            self._coefficients,
+            grad_outputs.numpy(),
+        )
+        grad_logits, grad_values = grad_outputs.tensor_split([-1], 1)
+        grad_hidden = torch.stack(
+            [grad_logits @ self._actor_weight, grad_values @ self._critic_weight]
+        )
+        grad_hidden = self._backward_activation(grad_hidden, hidden)
+        grad_first = torch.bmm(grad_hidden, second).transpose(0, 1).flatten(1)
+        grad_first = self._backward_activation(grad_first, first)
+        grad_second = torch.bmm(grad_hidden.transpose(1, 2), halves)
+        grad_bias, grad_output_bias = grad_hidden.sum(1), grad_outputs.sum(0)
+        gradients = [
+            *(grad_first.sum(0), grad_first.T @ numbers, one_hot.T @ grad_first),
+            *(grad_second[0], grad_bias[0], grad_logits.T @ hidden[0], grad_output_bias[:-1]),
+            *(grad_second[1], grad_bias[1], grad_values.T @ hidden[1], grad_output_bias[-1:]),
         ]
-    grad_first = _backward_activation(grad_first, first, settings)
-    gradients = [grad_first.sum(0), grad_first.T @ numbers, one_hot.T @ grad_first, *gradients]
-    return torch.cat([each.flatten() for each in gradients]), torch.tensor(sums)
+        return torch.cat([each.flatten() for each in gradients]), torch.tensor(sums)
 
+    def _activate(self, numbers: Tensor) -> Tensor:
+        is_tanh = self._settings.activation == TANH
+        return numbers.tanh_() if is_tanh else functional.relu_(numbers)
 
-def _activate(numbers: Tensor, settings: Hyperparameters) -> Tensor:
-    return numbers.tanh_() if settings.activation == TANH else functional.relu_(numbers)
-
-
-def _backward_activation(
-    grad_activated: Tensor, activated: Tensor, settings: Hyperparameters
-) -> Tensor:
-    """Return the gradient with respect to the inputs of an activation, given that with respect to
-    its outputs."""
-    if settings.activation == TANH:
-        return torch.ops.aten.tanh_backward(grad_activated, activated)
-    return torch.ops.aten.threshold_backward(grad_activated, activated, 0)
+    def _backward_activation(self, grad_activated: Tensor, activated: Tensor) -> Tensor:
+        """Return the gradient with respect to the inputs of an activation, given that with respect
+        to its outputs."""
+        if self._settings.activation == TANH:
+            return torch.ops.aten.tanh_backward(grad_activated, activated)
+        return torch.ops.aten.threshold_backward(grad_activated, activated, 0)

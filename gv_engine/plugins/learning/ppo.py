@@ -33,7 +33,7 @@ from gv_engine.plugins.learning.color_augmentation import ColorAugmentation, int
 from gv_engine.plugins.learning.config import CURRICULA, FLAT, ConfigError, Hyperparameters
 from gv_engine.plugins.learning.cuda_graph import GraphedStep, record_graphs
 from gv_engine.plugins.learning.curriculum import RandomLevels
-from gv_engine.plugins.learning.flat_net import compute_flat_net_gradient, is_supported
+from gv_engine.plugins.learning.flat_net import FlatNetGradient, is_supported
 from gv_engine.plugins.learning.network import ActorCritic
 from gv_engine.plugins.learning.optimizer import Adam
 from gv_engine.plugins.learning.partners import PartnerInput, find_partners_class
@@ -147,7 +147,9 @@ class Learner:
         purposes = "actions", "minibatches", "colors", "partners", "curriculum"
         self._rngs = {name: _make_generator(settings.seed, name) for name in purposes}
         self._adam = Adam(self.net, settings.learning_rate, settings.max_grad_norm)
-        self._is_flat = is_supported(self.net, settings)
+        self._flat_gradient: FlatNetGradient | None = None
+        if is_supported(self.net, settings):
+            self._flat_gradient = FlatNetGradient(self.net, settings)
         self._graphed: GraphedStep | None = None
         self._buffer = RolloutBuffer(env, self.spec, settings.num_steps, self.device)
         self._reward_scaler = RewardScaler(env.num_envs, settings.gamma, settings.reward_clip)
@@ -199,7 +201,8 @@ class Learner:
             batch = self._collect()
             with self._timed("learning"):
                 if batch.live.any():
-                    self._optimise(batch)
+                    with torch.inference_mode(self._flat_gradient is not None):
+                        self._optimise(batch)
                 self._add_observations(self._buffer.rows[1:])
                 self._sample_noise()  # while a GPU learns
                 self._synchronize()
@@ -449,7 +452,7 @@ class Learner:
         if not settings.recurrent:  # each step is a sequence by itself
             per_step = [each.flatten(0, 1)[None] for each in per_step]
             memory = torch.zeros(per_step[0].shape[1], 1, device=self.device)
-        if self._is_flat:
+        if self._flat_gradient:
             per_step[0] = self.net.flat.read(per_step[0][0])[None]
         batch = TrainingBatch._make((*per_step, memory))
         if self._graphed:
@@ -504,9 +507,9 @@ class Learner:
         """Return the gradient of the loss as one vector, and the (5,) means of `compute_ppo_loss`.
         Both are sums over the batch divided by `num_live`, the number of steps
         with a live agent."""
-        if self._is_flat:
+        if self._flat_gradient:
             inputs, *steps = self._select_live(batch.rows.flatten(0, 1), batch)
-            gradient, losses = compute_flat_net_gradient(self.net, inputs, steps, self.settings)
+            gradient, losses = self._flat_gradient.compute(inputs, steps)
             return gradient / num_live, losses / num_live
         loss, losses = self._loss(batch, num_live)
         options = {"allow_unused": True, "materialize_grads": True}
