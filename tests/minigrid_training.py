@@ -12,16 +12,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium.wrappers import DtypeObservation
 
-import gv_engine  # noqa: F401  # registers its ids
-from benchmarks.learners import CONTENDERS, ZOO, ZOO_WORLDS
-from benchmarks.peers import python_for
+from benchmarks.results import sb3
+from benchmarks.results.__main__ import find_row
 
 IDS = (
     *("DoorKey-5x5-v0", "Empty-Random-5x5-v0", "FourRooms-v0", "GoToDoor-5x5-v0"),
@@ -33,22 +29,13 @@ _EPISODES = 20
 def train(name: str, steps: int, seed: int) -> dict[str, Any]:
     """Train on the id called `name`. Return the results as arrays by name: weights, statistics of
     observations and returns, and the rewards of episodes that the policy plays."""
-    from minigrid.wrappers import FlatObsWrapper
-    from stable_baselines3 import PPO
-    from stable_baselines3.common.env_util import make_vec_env
-    from stable_baselines3.common.vec_env import VecNormalize
-
-    def make() -> Any:
-        return DtypeObservation(FlatObsWrapper(gymnasium.make(name)), np.float32)
-
-    env = VecNormalize(make_vec_env(make, ZOO_WORLDS, seed), gamma=ZOO["gamma"])
-    model = PPO("MlpPolicy", env, seed=seed, device="cpu", **ZOO)
+    model, env = sb3.make_model(name, find_row("zoo/DoorKey-5x5").config, seed)
     model.learn(steps)
     found = {key: each.numpy() for key, each in model.policy.state_dict().items()}
     found |= {"observation mean": env.obs_rms.mean, "observation variance": env.obs_rms.var}
     found |= {"last observation": env.get_original_obs(), "return variance": env.ret_rms.var}
     rewards = []
-    alone = make()
+    alone = sb3.make_env(name)
     for number in range(_EPISODES):
         observation, is_over = alone.reset(seed=number)[0], False
         while not is_over:
@@ -66,8 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, default=2048, metavar="N", help="default 2048")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default 0")
     options = parser.parse_args(arguments)
-    folder = Path(python_for(CONTENDERS["sb3"].packages)).parent.parent
-    sys.path += map(str, folder.glob("lib/python*/site-packages"))  # last: all else is ours
+    sb3.use_installed()
     is_different = False
     for name in IDS:
         if options.only not in name:

@@ -3,6 +3,7 @@
     python -m benchmarks.results zoo/DoorKey-5x5            # ten seeds
     python -m benchmarks.results zoo/Unlock --seeds 3 --minutes 30
     python -m benchmarks.results zoo/Unlock --seeds 3:5     # the seeds 3 and 4
+    python -m benchmarks.results zoo/Unlock --by sb3        # by Stable-Baselines3, on our ids
     python -m benchmarks.results zoo/Unlock --record        # for docs/results.md
     python -m benchmarks.results --page                     # the tables in docs/results.md
 
@@ -11,6 +12,7 @@ or a kill, and ends the same. Its last policy is then evaluated. The end is the 
 results, and below it with the recorded ones, which are beside the table's file in a folder of the
 table's name. With `--minutes`, training stops after so long; the same command continues. `--record`
 puts your results in place of the recorded ones of the same seeds, and `--page` writes all recorded.
+Stable-Baselines3 has no checkpoints here: a seed that was stopped begins again.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import json
 import sys
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -134,17 +136,50 @@ def train_seed(row: Row, seed: int, runs: Path, end: float) -> dict[str, Any] | 
     }
 
 
-def repeat_row(row: Row, seeds: range, runs: Path, minutes: float) -> bool:
+def train_seed_by_sb3(row: Row, seed: int, runs: Path, end: float) -> dict[str, Any] | None:
+    """Train one seed of a row by Stable-Baselines3, and evaluate its last policy. Return the
+    result; None if `time.monotonic()` is past `end`."""
+    from benchmarks.results import sb3
+
+    sb3.use_installed()
+    if time.monotonic() >= end:
+        return None
+    return sb3.train_seed(row.scenario, row.config, seed, EPISODES, FIRST_SEED)
+
+
+class Trainer(NamedTuple):
+    """Learner of a row.
+
+    Attributes:
+        label: name in the tables.
+        option: option that chooses it.
+        folder: folder of its results in a folder of results.
+        train: function that trains one seed, as `train_seed`.
+    """
+
+    label: str
+    option: str
+    folder: str
+    train: Callable[[Row, int, Path, float], dict[str, Any] | None]
+
+
+TRAINERS = {
+    "engine": Trainer("ours", "", "", train_seed),
+    "sb3": Trainer("Stable-Baselines3", " --by sb3", "sb3", train_seed_by_sb3),
+}
+
+
+def repeat_row(row: Row, trainer: Trainer, seeds: range, runs: Path, minutes: float) -> bool:
     """Train the seeds of a row that have no result yet, and write the results. Return False if the
     time was over first."""
-    end = time.monotonic() + 60 * minutes
+    end, folder = time.monotonic() + 60 * minutes, runs / trainer.folder
     for seed in seeds:
-        if any(result["seed"] == seed for result in row.read_results(runs)):
+        if any(result["seed"] == seed for result in row.read_results(folder)):
             continue
-        result = train_seed(row, seed, runs, end)
+        result = trainer.train(row, seed, runs, end)
         if result is None:
             return False
-        row.add_results(runs, [result])
+        row.add_results(folder, [result])
         print(f"{row.table}/{row.name}", json.dumps(result), flush=True)
     return True
 
@@ -152,43 +187,46 @@ def repeat_row(row: Row, seeds: range, runs: Path, minutes: float) -> bool:
 # ---- the page ------------------------------------------------------------------------------------
 
 
-def format_row(row: Row, results: list[dict[str, Any]]) -> str:
-    """Return a row of the page's table with these results."""
-    command = f"`python -m benchmarks.results {row.table}/{row.name}`"
+def format_row(row: Row, trainer: Trainer, results: list[dict[str, Any]]) -> str:
+    """Return a row of the page's table with these results of a trainer."""
     mean, deviation = row.published
-    published = f"{mean:.3f} ± {deviation:.3f}"
-    if not results:
-        return f"| {row.name} | {published} | not run | | | | | | {command} |"
+    cells = [row.name, f"{mean:.3f} ± {deviation:.3f}", trainer.label]
+    cells += _describe_results(results, mean, deviation) if results else ["not run", *[""] * 5]
+    cells.append(f"`python -m benchmarks.results {row.table}/{row.name}{trainer.option}`")
+    return f"| {' | '.join(cells)} |"
+
+
+def _describe_results(results: list[dict[str, Any]], mean: float, deviation: float) -> list[str]:
+    """Return the cells of results beside a published mean and its deviation."""
     summary = summarise_seeds([result["return"] for result in results])
-    learned = sum(result["success"] >= LEARNED for result in results)
-    ours = f"{summary.mean.mean:.3f}"
+    found = f"{summary.mean.mean:.3f}"
     if results[1:]:
-        ours += f" ({summary.mean.low:.3f} to {summary.mean.high:.3f})"
-    hours = sum(result["cpu_seconds"] for result in results) / 3600
+        found += f" ({summary.mean.low:.3f} to {summary.mean.high:.3f})"
     verdict = "inside"
     if abs(summary.mean.mean - mean) > deviation:
         verdict = "above" if summary.mean.mean > mean else "below"
-    cells = (
-        row.name,
-        published,
-        ours,
+    successes = [result["success"] for result in results if result["success"] is not None]
+    return [
+        found,
         f"{summary.iqm.mean:.3f}",
-        f"{learned} of {len(results)}",
+        f"{sum(each >= LEARNED for each in successes)} of {len(results)}" if successes else "",
         f"{min(result['steps'] for result in results):,}",
-        f"{hours:.2f}",
+        f"{sum(result['cpu_seconds'] for result in results) / 3600:.2f}",
         verdict,
-        command,
-    )
-    return f"| {' | '.join(cells)} |"
+    ]
 
 
 def format_table(rows: list[Row], folders: list[Path]) -> Iterator[str]:
     """Yield the lines of a table of the page: each row with its results in each folder."""
-    heads = "level", "published", "ours", "IQM", "seeds that learned", "steps", "CPU hours"
-    yield f"| {' | '.join((*heads, 'verdict', 'repeat'))} |"
-    yield "| --- | --: | --: | --: | --: | --: | --: | --- | --- |"
+    heads = "level", "published", "learner", "return", "IQM", "seeds that learned", "steps"
+    yield f"| {' | '.join((*heads, 'CPU hours', 'verdict', 'repeat'))} |"
+    yield "| --- | --: | --- | --: | --: | --: | --: | --: | --- | --- |"
     for row in rows:
-        yield from (format_row(row, row.read_results(folder)) for folder in folders)
+        for trainer in TRAINERS.values():
+            for folder in folders:
+                results = row.read_results(folder / trainer.folder)
+                if results or not trainer.folder:
+                    yield format_row(row, trainer, results)
 
 
 def write_page(text: str) -> str:
@@ -217,6 +255,7 @@ def main() -> int:
     parser.add_argument("row", nargs="?", metavar="ROW", help="TABLE/ROW, as zoo/DoorKey-5x5")
     text = "number of seeds, or A:B for those from A to B - 1; default 10"
     parser.add_argument("--seeds", type=_parse_seeds, default=range(10), metavar="N", help=text)
+    parser.add_argument("--by", choices=TRAINERS, default="engine", help="learner")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="time to train")
     parser.add_argument("--runs", type=Path, default=Path("result-runs"), help="folder of the runs")
     parser.add_argument("--record", action="store_true", help="put yours in place of the recorded")
@@ -227,10 +266,13 @@ def main() -> int:
         return 0
     if options.row is None:
         parser.error("give ROW, such as zoo/DoorKey-5x5, or --page")
-    row = find_row(options.row)
-    is_complete = repeat_row(row, options.seeds, options.runs, options.minutes)
+    row, trainer = find_row(options.row), TRAINERS[options.by]
+    if trainer.folder and row.table != "zoo":
+        parser.error(f"--by {options.by} trains the rows of zoo alone, found {options.row}")
+    is_complete = repeat_row(row, trainer, options.seeds, options.runs, options.minutes)
     if options.record:
-        row.add_results(FOLDER, row.read_results(options.runs))
+        found = row.read_results(options.runs / trainer.folder)
+        row.add_results(FOLDER / trainer.folder, found)
     print("\nYour results, and below them the recorded ones:\n")
     print(*format_table([row], [options.runs, FOLDER]), sep="\n")
     return 0 if is_complete else 1

@@ -1,15 +1,16 @@
 """The benchmark's own parts; no figure is judged here."""
 
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import arena, claims, goals, learners, report, roster
+from benchmarks import arena, claims, goals, report, roster
 from benchmarks.arena import Arena, Worker
 from benchmarks.peers import PeerError
+from benchmarks.results import sb3
+from benchmarks.results.__main__ import find_row
 from benchmarks.roster import Entry
 from benchmarks.worker import find_maker
 from gv_engine.cli import create_parser
@@ -67,11 +68,10 @@ def test_a_goal_is_reached_by_the_median(capsys: pytest.CaptureFixture[str]):
     assert goals.print_row(goal._replace(seconds=None), found)
 
 
-def test_who_cannot_learn_says_why(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(learners, "python_for", lambda packages: sys.executable)
-    nobody = learners.Contender("Nobody", learners.EngineLearner)
-    with pytest.raises(PeerError, match="invalid choice: 'nobody'"):
-        next(learners.run_contender("nobody", nobody, 0, 1.0))
+def test_stable_baselines3_gets_the_settings_of_a_row():
+    settings = sb3.make_settings(find_row("zoo/RedBlueDoors-6x6").config)
+    assert [settings[name] for name in ("n_steps", "batch_size", "n_epochs")] == [512, 64, 10]
+    assert settings["ent_coef"] == 0
 
 
 @pytest.mark.parametrize(
