@@ -191,22 +191,20 @@ def add_noise(
     """Add smooth noise from 0 to `strength` to a (size, size) array and return it: random numbers
     at the corners of tiles of `height` times `width` cells, and values between them."""
     size = len(noise)
-    points = np.empty((size // height + 2, size // width + 2))
-    for i in range(points.shape[0]):
-        for j in range(points.shape[1]):
-            points[i, j] = strength * w.rng.random()
-    bends = np.empty(width)
-    for x in range(width):
-        bends[x] = soften(x / width)
+    points, lines = np.empty(size // width + 2), np.empty((size // height + 2, size))
+    for i in range(len(lines)):
+        for j in range(len(points)):
+            points[j] = strength * w.rng.random()
+        for x in range(size):
+            left = x // width
+            bend = soften((x - left * width) / width)
+            lines[i, x] = points[left] + bend * (points[left + 1] - points[left])
     for y in range(size):
-        line, top = noise[y], y // height
+        top = y // height
         down = soften((y - top * height) / height)
-        for left in range((size + width - 1) // width):
-            first = points[top, left] + down * (points[top + 1, left] - points[top, left])
-            last = points[top, left + 1]
-            change = last + down * (points[top + 1, left + 1] - last) - first
-            for x in range(left * width, min(size, (left + 1) * width)):
-                line[x] += first + bends[x - left * width] * change
+        line, above, below = noise[y], lines[top], lines[top + 1]
+        for x in range(size):
+            line[x] += above[x] + down * (below[x] - above[x])
     return noise
 
 
