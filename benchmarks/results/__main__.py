@@ -22,7 +22,7 @@ import json
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -216,13 +216,16 @@ def _describe_results(results: list[dict[str, Any]], mean: float, deviation: flo
     ]
 
 
-def format_table(rows: list[Row], folders: list[Path]) -> Iterator[str]:
-    """Yield the lines of a table of the page: each row with its results in each folder."""
+def format_table(
+    rows: list[Row], folders: list[Path], trainers: Iterable[Trainer]
+) -> Iterator[str]:
+    """Yield the lines of a table of the page: each row with the results of each trainer in each
+    folder. Those of other learners than ours are left out if there are none."""
     heads = "level", "published", "learner", "return", "IQM", "seeds that learned", "steps"
     yield f"| {' | '.join((*heads, 'CPU hours', 'verdict', 'repeat'))} |"
     yield "| --- | --: | --- | --: | --: | --: | --: | --: | --- | --- |"
     for row in rows:
-        for trainer in TRAINERS.values():
+        for trainer in trainers:
             for folder in folders:
                 results = row.read_results(folder / trainer.folder)
                 if results or not trainer.folder:
@@ -232,7 +235,7 @@ def format_table(rows: list[Row], folders: list[Path]) -> Iterator[str]:
 def write_page(text: str) -> str:
     """Return the text of the page with new tables between the marks of each table."""
     for path in sorted(FOLDER.glob("*.toml")):
-        lines = "\n".join(format_table(read_table(path.stem)[1], [FOLDER]))
+        lines = "\n".join(format_table(read_table(path.stem)[1], [FOLDER], TRAINERS.values()))
         before, begin, rest = text.partition(f"<!-- table {path.stem} -->\n")
         _, end, after = rest.partition(f"<!-- end of {path.stem} -->")
         if not (begin and end):
@@ -274,7 +277,7 @@ def main() -> int:
         found = row.read_results(options.runs / trainer.folder)
         row.add_results(FOLDER / trainer.folder, found)
     print("\nYour results, and below them the recorded ones:\n")
-    print(*format_table([row], [options.runs, FOLDER]), sep="\n")
+    print(*format_table([row], [options.runs, FOLDER], [trainer]), sep="\n")
     return 0 if is_complete else 1
 
 

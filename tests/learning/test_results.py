@@ -109,7 +109,7 @@ def test_a_row_is_repeated_whatever_is_recorded_and_shown_beside_it(tables: Path
     assert "two/keys, seed 0: 1,280 of 1,280 steps" in lines
     (own,) = json.loads(Path("mine/two/keys.json").read_text())
     cells = [[each.strip() for each in line.split("|")] for line in lines[-2:]]
-    assert [each[3:5] for each in cells] == [
+    assert [each[4:6] for each in cells] == [
         [f"{own['return']:.3f}", f"{own['return']:.3f}"],
         ["0.500 (0.500 to 0.500)", "0.500"],
     ]
@@ -122,7 +122,7 @@ def test_the_page_has_each_row_with_its_verdict(tables: Path):
     page = "before\n<!-- table two -->\nold\n<!-- end of two -->\nafter\n"
     lines = results.write_page(page).splitlines()
     assert (lines[0], lines[-1]) == ("before", "after")
-    assert "| keys | 0.900 ± 0.100 | not run | " in lines[4]
+    assert "| keys | 0.900 ± 0.100 | ours | not run | " in lines[4]
     (tables / "two").mkdir()
     seed = {"steps": 1280, "success": 1.0, "cpu_seconds": 1800.0}
     verdicts = []
@@ -132,10 +132,15 @@ def test_the_page_has_each_row_with_its_verdict(tables: Path):
         text = results.write_page(page)
         assert results.write_page(text) == text
         cells = [each.strip() for each in text.splitlines()[4].split("|")]
-        assert cells[5:8] == ["2 of 2", "1,280", "1.00"]
-        verdicts.append(cells[8])
+        assert cells[6:9] == ["2 of 2", "1,280", "1.00"]
+        verdicts.append(cells[9])
     assert verdicts == ["inside", "below", "above"]
-    assert cells[3].startswith("1.010 (1.000 to 1.020)")
+    assert cells[4].startswith("1.010 (1.000 to 1.020)")
+    (tables / "sb3" / "two").mkdir(parents=True)
+    (tables / "sb3" / "two" / "keys.json").write_text(json.dumps(found))
+    others = results.write_page(page).splitlines()[5]
+    assert others.startswith("| keys | 0.900 ± 0.100 | Stable-Baselines3 | 1.010 (")
+    assert others.endswith("two/keys --by sb3` |")
     with pytest.raises(ValueError, match=r"results.md: expected the marks of the table two"):
         results.write_page("no table")
 

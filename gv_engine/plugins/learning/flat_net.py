@@ -32,10 +32,7 @@ class FlatNetGradient:
         self._coefficients = settings.clip_coef, settings.ent_coef, settings.vf_coef
         weights = [each.detach() for each in net.parameters()]
         self._first_bias, self._first, self._extra = weights[:3]
-        actor, critic = weights[3:7], weights[7:]
-        *second, self._actor_weight, self._actor_bias = actor
-        *critic_second, self._critic_weight, self._critic_bias = critic
-        self._seconds, self._second_biases = zip(second, critic_second, strict=True)
+        self._actor, self._critic = weights[3:7], weights[7:]
 
     def compute(self, inputs: Tensor, steps: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         """Return the gradient as one vector, in the order of `net.parameters()`, and the (5,) sums
@@ -49,23 +46,17 @@ class FlatNetGradient:
         first = torch.addmm(self._first_bias, numbers, self._first.T)
         first = self._activate(first.addmm_(one_hot, self._extra))
         halves = first.unflatten(1, (2, -1)).transpose(0, 1)  # (2, L, hidden)
-        second, bias = torch.stack(self._seconds), torch.stack(self._second_biases)
+        second, bias = map(torch.stack, zip(self._actor[:2], self._critic[:2], strict=True))
         hidden = self._activate(torch.baddbmm(bias[:, None], halves, second.transpose(1, 2)))
-        logits = torch.addmm(self._actor_bias, hidden[0], self._actor_weight.T)
-        values = torch.addmm(self._critic_bias, hidden[1], self._critic_weight.T)
-        outputs = torch.cat([logits, values], 1)
+        (actor, actor_bias), (critic, critic_bias) = self._actor[2:], self._critic[2:]
+        logits = torch.addmm(actor_bias, hidden[0], actor.T)
+        outputs = torch.cat([logits, torch.addmm(critic_bias, hidden[1], critic.T)], 1)
         grad_outputs = torch.empty_like(outputs)
-        _, *sums = get_compiled(write_ppo_gradient)(
-            outputs.numpy(),
-            tuple(each.numpy() for each in steps),
-            self._coefficients,
-            grad_outputs.numpy(),
-        )
+        arguments = outputs.numpy(), tuple(each.numpy() for each in steps), self._coefficients
+        _, *sums = get_compiled(write_ppo_gradient)(*arguments, grad_outputs.numpy())
         grad_logits, grad_values = grad_outputs.tensor_split([-1], 1)
-        grad_hidden = torch.stack(
-            [grad_logits @ self._actor_weight, grad_values @ self._critic_weight]
-        )
-        grad_hidden = self._backward_activation(grad_hidden, hidden)
+        grad_activated = torch.stack([grad_logits @ actor, grad_values @ critic])
+        grad_hidden = self._backward_activation(grad_activated, hidden)
         grad_first = torch.bmm(grad_hidden, second).transpose(0, 1).flatten(1)
         grad_first = self._backward_activation(grad_first, first)
         grad_second = torch.bmm(grad_hidden.transpose(1, 2), halves)
@@ -78,8 +69,7 @@ class FlatNetGradient:
         return torch.cat([each.flatten() for each in gradients]), torch.tensor(sums)
 
     def _activate(self, numbers: Tensor) -> Tensor:
-        is_tanh = self._settings.activation == TANH
-        return numbers.tanh_() if is_tanh else functional.relu_(numbers)
+        return numbers.tanh_() if self._settings.activation == TANH else functional.relu_(numbers)
 
     def _backward_activation(self, grad_activated: Tensor, activated: Tensor) -> Tensor:
         """Return the gradient with respect to the inputs of an activation, given that with respect

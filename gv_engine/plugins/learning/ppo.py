@@ -147,9 +147,8 @@ class Learner:
         purposes = "actions", "minibatches", "colors", "partners", "curriculum"
         self._rngs = {name: _make_generator(settings.seed, name) for name in purposes}
         self._adam = Adam(self.net, settings.learning_rate, settings.max_grad_norm)
-        self._flat_gradient: FlatNetGradient | None = None
-        if is_supported(self.net, settings):
-            self._flat_gradient = FlatNetGradient(self.net, settings)
+        is_flat = is_supported(self.net, settings)
+        self._flat_gradient = FlatNetGradient(self.net, settings) if is_flat else None
         self._graphed: GraphedStep | None = None
         self._buffer = RolloutBuffer(env, self.spec, settings.num_steps, self.device)
         self._reward_scaler = RewardScaler(env.num_envs, settings.gamma, settings.reward_clip)
