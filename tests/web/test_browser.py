@@ -327,7 +327,7 @@ def test_a_policy_is_watched_stepped_and_taken_over(
     browser.open(write_page(tmp_path, level, policy="run"))
     shares = "[...document.querySelectorAll('#actions button')].map(b => b.dataset.share)"
     assert sum(int(share.split()[0]) for share in browser.run(shares)) in range(95, 106)
-    assert any(re.fullmatch(r"Use, \d+ %", name) for _, name in browser.names())
+    assert any(re.fullmatch(r"Use what is ahead, \d+ %", name) for _, name in browser.names())
     browser.press("Semicolon", "Semicolon")
     assert browser.run("player.game.position") == 2
     browser.run("document.getElementById('watch').click()")
@@ -490,7 +490,7 @@ def test_a_page_shows_no_error_while_it_loads_and_one_if_it_is_cut_off(
 def test_screen_readers_find_level_actions_and_what_is_ahead(browser: Browser, tmp_path: Path):
     browser.open(write_page(tmp_path, Scenario.load("keydoor-5x5")))
     names = browser.names()
-    assert {("button", "Undo"), ("button", "Use"), ("textbox", "Seed")} <= names
+    assert {("button", "Undo"), ("button", "Use what is ahead"), ("textbox", "Seed")} <= names
     (state,) = (name for role, name in names if name.startswith("Agent at row"))
     assert re.fullmatch(
         r"Agent at row [0-4], column [0-4] of 5 × 5 cells, facing \w+; ahead: .+", state
@@ -538,6 +538,7 @@ def test_a_page_steers_as_the_window(name: str, browser: Browser, tmp_path: Path
     """Arrows, actions on what is ahead, and undo: the same steps, and the agent drawn alike."""
     level, rng = Scenario.load(name), np.random.default_rng(5)
     browser.open(write_page(tmp_path, level))
+    browser.run("document.getElementById('partner').checked = false")  # as in the game here
     game = Session(level, 0)
     stage = GridStage(game, DARK)
     stage.steers, stage.view = True, browser.run("player.view")
