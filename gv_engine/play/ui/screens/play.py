@@ -507,6 +507,8 @@ class PlayScreen(GameScreen):
     def _draw_hints(self, painter: Painter, rest: Rect, max_lines: int, message: str) -> None:
         if self._layout and not (self.is_research or self._has_timeline):
             above = self._layout.controls.y + int(self.bar_lines * painter.line_height)
+            if self._layout.side.h and self._layout.side.y >= above:
+                above = self._layout.side.bottom
             rest.centery = (above + painter.area.bottom) // 2  # of the bar below the board
         super()._draw_hints(painter, rest, max_lines, message)
 
