@@ -336,7 +336,7 @@ def test_a_full_disk_keeps_what_is_whole(tmp_path: Path):
         "from gv_engine.envs.rollout import episode_folder\n"
         "from gv_engine.cli import main\n"
         "episode_folder._CHUNK = 50\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))\n"
         "words = 'rollout empty-4x4 --episodes 9999 --max-steps 20 --out out'\n"
         "sys.exit(main(words.split()))\n"
     )

@@ -100,7 +100,8 @@ class GrowingArray:
         self.about = describe_row(dtype, shape)
         about, num_rows = state or ({"crc32": 0}, 0)
         mode = "r+b" if state else "xb"
-        self._file = open(path, mode, opener=files.open_regular_file)  # noqa: SIM115  # closed by `close`
+        # without a buffer, which would keep what does not fit on a full disk; closed by `close`
+        self._file = open(path, mode, 0, opener=files.open_regular_file)  # noqa: SIM115
         self.set_count(num_rows)
         end = about.get("bytes", 0)
         if not self._is_compressed:
@@ -117,14 +118,16 @@ class GrowingArray:
             self._buffer = np.empty((count, *self._shape), self._dtype)
         data = np.concatenate(pieces, out=self._buffer[:count])
         checksum, end = self._ends[start]
-        content = fast_zlib.compress(data.data, 1, wbits=31) if self._is_compressed else data.data
+        rest = data.reshape(-1).view(np.uint8).data
+        if self._is_compressed:
+            rest = memoryview(fast_zlib.compress(data.data, 1, wbits=31))
+        self._ends[start + count] = fast_zlib.crc32(data.data, checksum), end + len(rest)
         self._file.seek(end)
-        end += self._file.write(content)
-        self._ends[start + count] = fast_zlib.crc32(data.data, checksum), end
+        while rest:
+            rest = rest[self._file.write(rest) :]
 
     def set_count(self, num_rows: int) -> None:
         """Write the number of rows into the header of the file, so that readers see them."""
-        self._file.flush()
         if self._is_compressed:
             return
         self._file.seek(0)
@@ -134,7 +137,6 @@ class GrowingArray:
             "shape": (num_rows, *self._shape),
         }
         np.lib.format.write_array_header_1_0(self._file, header)
-        self._file.flush()
 
     def describe(self, num_rows: int) -> dict[str, Any]:
         """Return the entry in `rollout.json` for the first `num_rows` rows of the array: dtype,
@@ -313,7 +315,12 @@ class EpisodeFolder:
     def _write_chunk(self) -> None:
         """Write the oldest chunk of waiting episodes to the files. Let readers see what is written
         if no chunk is left, or if many steps have been written since they last could."""
-        self._write(_collect_pieces(self._chunks[0]))
+        try:
+            self._write(_collect_pieces(self._chunks[0]))
+        except OSError:
+            with suppress(OSError):
+                self._update_counts()  # of the chunks before
+            raise
         self._chunks.popleft()
         if not self._chunks or self._written_counts[0] - self.steps >= _MAX_UNCOUNTED:
             self._update_counts()

@@ -514,9 +514,8 @@ class PlayScreen(GameScreen):
 
     def current_key_caps(self) -> Sequence[KeyCaps]:
         """Return the keys of the episode; for players none at its end."""
-        if self.is_research or not self.frame.outcome:
-            return self.key_caps()
-        return ((),)  # the card has them
+        # the card at its end has them
+        return ((),) if self.frame.outcome and not self.is_research else self.key_caps()
 
     def key_caps(self) -> Sequence[KeyCaps]:
         """Return (key, word) pairs for at most `MAX_CAPS` keys, and below them those of a second
