@@ -93,7 +93,7 @@ ROSTER = {
     "gv-crafter": Entry(
         "Crafter, 1,024 worlds", "gv_vector", {"scenario": "crafter", "worlds": 1024}
     ),
-    "gv-compile": Entry("compile --all, one in 40 grids", "uses.compiled", {"one_in": 40}),
+    "gv-compile": Entry("compile --all, one in 40 grids", "uses.compiled", {"stride": 40}),
     "gv-learner": Entry("training by PPO (extra rl)", "uses.ppo_training"),
     "gv-seeded": Entry("seeded resets", "uses.seeded", {}, ("reset",)),
     "gv-sizes": Entry("three sizes, mixed", "gv_vector", {"scenario": "keydoor-sizes"}),

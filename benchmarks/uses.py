@@ -197,15 +197,15 @@ def searched() -> Contestant:
     return Contestant("key-door 9x9", 1, step, step)
 
 
-def compiled(one_in: int) -> Contestant:
-    """Return the work of `gv-engine compile --all`, for one in `one_in` built-in grids; a compiled
-    grid is a step."""
+def compiled(stride: int) -> Contestant:
+    """Return a contestant that compiles every `stride`-th built-in grid, as `gv-engine compile
+    --all` does; a compiled grid counts as one step."""
     from gv_engine.compiler import batch_program
     from gv_engine.envs.backends.backend import make_batch
     from gv_engine.scenario.domains import DOMAINS
     from gv_engine.scenario.scenario import Scenario
 
-    scenarios = [*map(Scenario.load, [*DOMAINS["grid"].built_in()][::one_in])]
+    scenarios = [*map(Scenario.load, [*DOMAINS["grid"].built_in()][::stride])]
 
     def step(times: int) -> None:
         for _ in range(times):
@@ -213,7 +213,7 @@ def compiled(one_in: int) -> Contestant:
                 batch_program._PROGRAMS.clear()
                 make_batch(scenario, 1, "compiled")
 
-    return Contestant(f"one in {one_in} grids", len(scenarios), step, step)
+    return Contestant(f"one in {stride} grids", len(scenarios), step, step)
 
 
 def ppo_training() -> Contestant:

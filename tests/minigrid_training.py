@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, default=2048, metavar="N", help="default 2048")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default 0")
     options = parser.parse_args(arguments)
-    sb3.use_installed()
+    sb3.make_importable()
     is_different = False
     for name in IDS:
         if options.only not in name:

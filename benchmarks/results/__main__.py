@@ -141,20 +141,20 @@ def train_seed_by_sb3(row: Row, seed: int, runs: Path, end: float) -> dict[str, 
     result; None if `time.monotonic()` is past `end`."""
     from benchmarks.results import sb3
 
-    sb3.use_installed()
+    sb3.make_importable()
     if time.monotonic() >= end:
         return None
     return sb3.train_seed(row.scenario, row.config, seed, EPISODES, FIRST_SEED)
 
 
-class Trainer(NamedTuple):
-    """Learner of a row.
+class RowLearner(NamedTuple):
+    """Learner that can repeat a row of a table.
 
     Attributes:
         label: name in the tables.
-        option: option that chooses it.
-        folder: folder of its results in a folder of results.
-        train: function that trains one seed, as `train_seed`.
+        option: option of the command that selects it.
+        folder: subfolder of its results in a folder of results.
+        train: function that trains one seed, with the arguments and result of `train_seed`.
     """
 
     label: str
@@ -163,20 +163,20 @@ class Trainer(NamedTuple):
     train: Callable[[Row, int, Path, float], dict[str, Any] | None]
 
 
-TRAINERS = {
-    "engine": Trainer("ours", "", "", train_seed),
-    "sb3": Trainer("Stable-Baselines3", " --by sb3", "sb3", train_seed_by_sb3),
+LEARNERS = {
+    "engine": RowLearner("ours", "", "", train_seed),
+    "sb3": RowLearner("Stable-Baselines3", " --by sb3", "sb3", train_seed_by_sb3),
 }
 
 
-def repeat_row(row: Row, trainer: Trainer, seeds: range, runs: Path, minutes: float) -> bool:
+def repeat_row(row: Row, learner: RowLearner, seeds: range, runs: Path, minutes: float) -> bool:
     """Train the seeds of a row that have no result yet, and write the results. Return False if the
     time was over first."""
-    end, folder = time.monotonic() + 60 * minutes, runs / trainer.folder
+    end, folder = time.monotonic() + 60 * minutes, runs / learner.folder
     for seed in seeds:
         if any(result["seed"] == seed for result in row.read_results(folder)):
             continue
-        result = trainer.train(row, seed, runs, end)
+        result = learner.train(row, seed, runs, end)
         if result is None:
             return False
         row.add_results(folder, [result])
@@ -187,12 +187,12 @@ def repeat_row(row: Row, trainer: Trainer, seeds: range, runs: Path, minutes: fl
 # ---- the page ------------------------------------------------------------------------------------
 
 
-def format_row(row: Row, trainer: Trainer, results: list[dict[str, Any]]) -> str:
-    """Return a row of the page's table with these results of a trainer."""
+def format_row(row: Row, learner: RowLearner, results: list[dict[str, Any]]) -> str:
+    """Return a row of the page's table with these results of a learner."""
     mean, deviation = row.published
-    cells = [row.name, f"{mean:.3f} ± {deviation:.3f}", trainer.label]
+    cells = [row.name, f"{mean:.3f} ± {deviation:.3f}", learner.label]
     cells += _describe_results(results, mean, deviation) if results else ["not run", *[""] * 5]
-    cells.append(f"`python -m benchmarks.results {row.table}/{row.name}{trainer.option}`")
+    cells.append(f"`python -m benchmarks.results {row.table}/{row.name}{learner.option}`")
     return f"| {' | '.join(cells)} |"
 
 
@@ -217,25 +217,25 @@ def _describe_results(results: list[dict[str, Any]], mean: float, deviation: flo
 
 
 def format_table(
-    rows: list[Row], folders: list[Path], trainers: Iterable[Trainer]
+    rows: list[Row], folders: list[Path], learners: Iterable[RowLearner]
 ) -> Iterator[str]:
-    """Yield the lines of a table of the page: each row with the results of each trainer in each
+    """Yield the lines of a table of the page: each row with the results of each learner in each
     folder. Those of other learners than ours are left out if there are none."""
     heads = "level", "published", "learner", "return", "IQM", "seeds that learned", "steps"
     yield f"| {' | '.join((*heads, 'CPU hours', 'verdict', 'repeat'))} |"
     yield "| --- | --: | --- | --: | --: | --: | --: | --: | --- | --- |"
     for row in rows:
-        for trainer in trainers:
+        for learner in learners:
             for folder in folders:
-                results = row.read_results(folder / trainer.folder)
-                if results or not trainer.folder:
-                    yield format_row(row, trainer, results)
+                results = row.read_results(folder / learner.folder)
+                if results or not learner.folder:
+                    yield format_row(row, learner, results)
 
 
 def write_page(text: str) -> str:
     """Return the text of the page with new tables between the marks of each table."""
     for path in sorted(FOLDER.glob("*.toml")):
-        lines = "\n".join(format_table(read_table(path.stem)[1], [FOLDER], TRAINERS.values()))
+        lines = "\n".join(format_table(read_table(path.stem)[1], [FOLDER], LEARNERS.values()))
         before, begin, rest = text.partition(f"<!-- table {path.stem} -->\n")
         _, end, after = rest.partition(f"<!-- end of {path.stem} -->")
         if not (begin and end):
@@ -258,7 +258,7 @@ def main() -> int:
     parser.add_argument("row", nargs="?", metavar="ROW", help="TABLE/ROW, as zoo/DoorKey-5x5")
     text = "number of seeds, or A:B for those from A to B - 1; default 10"
     parser.add_argument("--seeds", type=_parse_seeds, default=range(10), metavar="N", help=text)
-    parser.add_argument("--by", choices=TRAINERS, default="engine", help="learner")
+    parser.add_argument("--by", choices=LEARNERS, default="engine", help="learner")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="time to train")
     parser.add_argument("--runs", type=Path, default=Path("result-runs"), help="folder of the runs")
     parser.add_argument("--record", action="store_true", help="put yours in place of the recorded")
@@ -269,15 +269,15 @@ def main() -> int:
         return 0
     if options.row is None:
         parser.error("give ROW, such as zoo/DoorKey-5x5, or --page")
-    row, trainer = find_row(options.row), TRAINERS[options.by]
-    if trainer.folder and row.table != "zoo":
+    row, learner = find_row(options.row), LEARNERS[options.by]
+    if learner.folder and row.table != "zoo":
         parser.error(f"--by {options.by} trains the rows of zoo alone, found {options.row}")
-    is_complete = repeat_row(row, trainer, options.seeds, options.runs, options.minutes)
+    is_complete = repeat_row(row, learner, options.seeds, options.runs, options.minutes)
     if options.record:
-        found = row.read_results(options.runs / trainer.folder)
-        row.add_results(FOLDER / trainer.folder, found)
+        found = row.read_results(options.runs / learner.folder)
+        row.add_results(FOLDER / learner.folder, found)
     print("\nYour results, and below them the recorded ones:\n")
-    print(*format_table([row], [options.runs, FOLDER], [trainer]), sep="\n")
+    print(*format_table([row], [options.runs, FOLDER], [learner]), sep="\n")
     return 0 if is_complete else 1
 
 

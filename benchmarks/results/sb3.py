@@ -18,9 +18,9 @@ from gv_engine.plugins.learning.config import Config
 _PACKAGES = "stable-baselines3", "minigrid"
 
 
-def use_installed() -> None:
-    """Let this process import Stable-Baselines3 and MiniGrid from their environment, which is made
-    first if necessary. All that is installed beside the engine comes first."""
+def make_importable() -> None:
+    """Add the virtual environment of Stable-Baselines3 and MiniGrid to the end of `sys.path`.
+    Create it first if it does not exist."""
     folder = Path(python_for(_PACKAGES)).parent.parent
     sys.path += map(str, folder.glob("lib/python*/site-packages"))
 
@@ -58,20 +58,28 @@ def make_settings(config: Config) -> dict[str, Any]:
 
 
 def train_seed(
-    scenario: str, config: Config, seed: int, episodes: int, first: int
+    scenario: str, config: Config, seed: int, num_episodes: int, evaluation_seed: int
 ) -> dict[str, Any]:
-    """Train one seed, and evaluate the last policy in `episodes` episodes of the levels from seed
-    `first` on. Return the result as `benchmarks.results` does."""
+    """Train an agent with `seed`, and evaluate its final policy. Return the result with the keys
+    that `benchmarks.results` records.
+
+    Args:
+        scenario: id of the scenario, without "GV-".
+        config: hyperparameters, and the number of steps.
+        seed: seed of the training.
+        num_episodes: number of episodes of the evaluation.
+        evaluation_seed: seed of the first world of the evaluation; the others follow.
+    """
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.evaluation import evaluate_policy
 
     began, name = time.process_time(), f"GV-{scenario}"
     model, env = make_model(name, config, seed)
     model.learn(config.steps)
-    env.venv = make_vec_env(make_env, config.num_envs, first, env_kwargs={"name": name})
+    env.venv = make_vec_env(make_env, config.num_envs, evaluation_seed, env_kwargs={"name": name})
     env.training = env.norm_reward = False
     returns, lengths = evaluate_policy(
-        model, env, episodes, deterministic=False, return_episode_rewards=True
+        model, env, num_episodes, deterministic=False, return_episode_rewards=True
     )
     return {
         "seed": seed,

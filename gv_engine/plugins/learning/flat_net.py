@@ -23,8 +23,8 @@ def is_supported(net: ActorCritic, settings: Hyperparameters) -> bool:
 
 
 class FlatNetGradient:
-    """Gradient of `compute_ppo_loss` for a network that `is_supported`. Actor and critic are two
-    halves, whose hidden layers are computed together."""
+    """Gradient of `compute_ppo_loss` for a network for which `is_supported` returns True. Actor and
+    critic are networks of the same shape, whose hidden layers are computed as one batch of two."""
 
     def __init__(self, net: ActorCritic, settings: Hyperparameters) -> None:
         """Keep the weights of the network, which change in place."""
@@ -36,11 +36,11 @@ class FlatNetGradient:
 
     def compute(self, inputs: Tensor, steps: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         """Return the gradient as one vector, in the order of `net.parameters()`, and the (5,) sums
-        that `compute_ppo_loss` returns.
+        of entropy and losses that `compute_ppo_loss` returns.
 
         Args:
-            inputs: (L, I) inputs of L steps, see `NumberEncoder.read`.
-            steps: as in `compute_ppo_loss`.
+            inputs: (L, I) inputs of L steps of a minibatch, see `NumberEncoder.read`.
+            steps: masks, actions and so on of these steps, as in `compute_ppo_loss`.
         """
         numbers, one_hot = inputs.tensor_split([self._first.shape[1]], 1)
         first = torch.addmm(self._first_bias, numbers, self._first.T)
