@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,21 +68,21 @@ class _Entry(NamedTuple):
         return int((self.key or self.collection).start_mark.column)
 
 
+@lru_cache(maxsize=8)
 def compose_yaml(text: str) -> yaml.MappingNode:
-    """Return the YAML node tree of `text`, in which every node has its position in the text.
+    """Return the YAML node tree of `text`, in which every node has its position in the text. It is
+    cached and must not be changed.
 
     Raises:
         EditError: the text is no YAML, or no mapping.
     """
     try:
-        root = yaml.compose(text, Loader=_Loader)
+        root = yaml.compose(text, Loader=_Loader) or yaml.MappingNode("tag:yaml.org,2002:map", [])
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f"line {mark.line + 1}: " if mark else ""
         problem = getattr(error, "problem", None) or error
         raise EditError(f"not valid YAML: {line}{problem}") from None
-    if root is None:
-        return yaml.MappingNode("tag:yaml.org,2002:map", [])
     if not isinstance(root, yaml.MappingNode):
         raise EditError("found no mapping; a scenario file has keys and values")
     return root
