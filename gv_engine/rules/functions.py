@@ -7,7 +7,7 @@ import ast
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -72,11 +72,11 @@ def find_functions(roots: Iterable[Any]) -> dict[FunctionType, list[tuple[str, A
     return uses
 
 
+@lru_cache(maxsize=4096)
 def uses_name(function: Any, *names: str) -> bool:
     """Return True if `function`, or any function that it may call, uses one of some names: as a
     variable, an attribute or a text."""
-    called = map(names_of, find_functions([function]))
-    return any(name in each for each in called for name in names)
+    return any(name in names_of(each) for each in find_functions([function]) for name in names)
 
 
 @cache
