@@ -7,6 +7,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 import gymnasium
+from gymnasium.envs.registration import EnvSpec, registry
 
 from gv_engine.late_imports import find_plugins
 from gv_engine.scenario import library
@@ -69,5 +70,5 @@ def register_all() -> None:
 
 
 def _register(id: str, env: str, vector_env: str, kwargs: dict[str, str]) -> None:
-    if id not in gymnasium.registry:
-        gymnasium.register(id, entry_point=env, vector_entry_point=vector_env, kwargs=kwargs)
+    # `gymnasium.register` would compare each id with all others
+    registry.setdefault(id, EnvSpec(id, env, vector_entry_point=vector_env, kwargs=kwargs))
