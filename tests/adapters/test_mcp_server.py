@@ -195,6 +195,30 @@ def test_a_host_talks_over_stdin_and_wrong_lines_end_nothing():
 # ---- HTTP ----------------------------------------------------------------------------------------
 
 
+RULE = '''"""Rules."""
+
+import time
+
+from gv_engine import TRANSITION, World, system
+
+
+@system(TRANSITION)
+def hang(w: World, agent: int) -> None:
+    """Wait for ever."""
+    while True:
+        time.sleep(0.01)
+'''
+LEVEL = """
+name: cave
+map: |
+  ####
+  #>E#
+  ####
+transition_functions: [{name: "rules.py:hang"}]
+reward_functions: [{name: reach_exit}]
+terminating_function: {name: reach_exit}
+observation_function: {name: partially_occluded, area: [[-6, 0], [-3, 3]]}
+"""
 LOGS: list[str] = []
 """Texts that servers with a pipe for stderr have written there."""
 
@@ -226,8 +250,17 @@ def poster(server: tuple[str, int]) -> Iterator[Poster]:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[tuple[str, int]]:
-    with serving("--max-games", str(MAX_GAMES), "--max-steps", "50") as (url, number):
+def cave(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Write an author's level, and return its path."""
+    folder = tmp_path_factory.mktemp("cave")
+    (folder / "cave.yaml").write_text(LEVEL)
+    (folder / "rules.py").write_text(RULE)
+    return str(folder / "cave.yaml")
+
+
+@pytest.fixture(scope="module")
+def server(cave: str) -> Iterator[tuple[str, int]]:
+    with serving(cave, "--max-games", str(MAX_GAMES), "--max-steps", "50") as (url, number):
         yield url, number
 
 
@@ -439,45 +472,16 @@ def test_only_this_machine_reaches_the_server_unless_asked(server: tuple[str, in
     assert poster.send(b"", method="GET") == (405, "only POST is served here")
 
 
-# ---- scenarios of authors ------------------------------------------------------------------------
-
-RULE = '''"""Rules."""
-
-import time
-
-from gv_engine import TRANSITION, World, system
-
-
-@system(TRANSITION)
-def hang(w: World, agent: int) -> None:
-    """Wait for ever."""
-    while True:
-        time.sleep(0.01)
-'''
-LEVEL = """
-name: cave
-map: |
-  ####
-  #>E#
-  ####
-transition_functions: [{name: "rules.py:hang"}]
-reward_functions: [{name: reach_exit}]
-terminating_function: {name: reach_exit}
-observation_function: {name: partially_occluded, area: [[-6, 0], [-3, 3]]}
-"""
-
-
-def test_scenarios_of_the_command_line_are_played_and_rules_that_hang_are_stopped(tmp_path: Path):
-    (tmp_path / "cave.yaml").write_text(LEVEL)
-    (tmp_path / "rules.py").write_text(RULE)
-    source = str(tmp_path / "cave.yaml")
-    with serving(source) as (url, _), Poster(url) as poster:
-        assert source in json.dumps(poster.ask(call("list_scenarios")))
-        name = poster.ask(call("start", scenario=source))["structuredContent"]["session"]
-        answer = poster.ask(call("act", session=name, action="go forward"))
-        assert "hang" in answer["content"][0]["text"]
-        assert "was stopped" in answer["content"][0]["text"]
-        assert poster.ask(call("look", session=name))["structuredContent"]["steps"] == 0
+def test_scenarios_of_the_command_line_are_played_and_rules_that_hang_are_stopped(
+    poster: Poster, cave: str
+):
+    assert cave in json.dumps(poster.ask(call("list_scenarios")))
+    name = poster.ask(call("start", scenario=cave))["structuredContent"]["session"]
+    answer = poster.ask(call("act", session=name, action="go forward"))
+    assert "hang" in answer["content"][0]["text"]
+    assert "was stopped" in answer["content"][0]["text"]
+    assert poster.ask(call("look", session=name))["structuredContent"]["steps"] == 0
+    poster.ask(call("end", session=name))
 
 
 @pytest.mark.parametrize(
