@@ -1,6 +1,9 @@
 """What is said of a level while it is edited."""
 
+import os
+import signal
 from multiprocessing import Pipe
+from operator import methodcaller
 from pathlib import Path
 from threading import Thread
 from unittest.mock import Mock
@@ -141,6 +144,16 @@ def test_a_search_for_an_old_level_ends(made: EditorDocument):
     assert made.scenario
     *_, final = check_level(made.scenario, lambda: True)
     assert final.steps is None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+def test_ctrl_c_does_not_reach_a_process_that_starts():
+    process, connection = worker_process.start_worker(methodcaller("send", "sent"))
+    assert process.pid
+    os.kill(process.pid, signal.SIGINT)
+    assert connection.recv() == "sent"
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 def test_the_editor_does_not_wait_while_another_process_is_busy(

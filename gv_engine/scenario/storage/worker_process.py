@@ -5,9 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import signal
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from queue import SimpleQueue
@@ -26,6 +28,9 @@ def start_worker(target: Callable[..., None], *args: Any) -> tuple[SpawnProcess,
     first: a `pickle.py` of a stranger would run there. So PYTHONSAFEPATH is set during the start;
     the process then takes over the `sys.path` of this one.
 
+    Ctrl-C in a terminal does not reach the process, except on Windows: it would break off the
+    imports with a traceback.
+
     Args:
         target: function of a module.
         args: arguments that can be pickled.
@@ -37,20 +42,18 @@ def start_worker(target: Callable[..., None], *args: Any) -> tuple[SpawnProcess,
         raise RuntimeError(
             "python -E lets worker processes import from the current folder: add -P, or use -I"
         )
-    context = multiprocessing.get_context("spawn")
-    pipe: Any = context.Pipe()  # has types of its own on Windows
-    connection, remote_end = pipe
+    context: Any = multiprocessing.get_context("spawn")  # has types of its own on Windows
+    connection, remote_end = context.Pipe()
     process = context.Process(target=target, args=(remote_end, *args), daemon=True)
-    with _START_LOCK:
-        before = os.environ.get(_VARIABLE)
+    with _START_LOCK, ExitStack() as undo:
+        undo.callback(os.environ.update, {k: v for k, v in os.environ.items() if k == _VARIABLE})
+        undo.callback(os.environ.pop, _VARIABLE)
         os.environ[_VARIABLE] = "1"
-        try:
-            process.start()  # starts the resource tracker, too
-        finally:
-            if before is None:
-                del os.environ[_VARIABLE]
-            else:
-                os.environ[_VARIABLE] = before
+        if sys.platform != "win32":
+            resource_tracker.ensure_running()  # whose start unblocks SIGINT
+            mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+            undo.callback(signal.pthread_sigmask, signal.SIG_SETMASK, mask)
+        process.start()
     remote_end.close()
     return process, connection
 
