@@ -106,14 +106,14 @@ success_function: reach_exit
 
 TELLS = """
 from pathlib import Path
-from gv_engine.play.session.autoplay import SolverPartner
-look = SolverPartner.look
-def tell(partner):
-    changed = look(partner)
-    if not partner.note:
+from gv_engine.play.session.autoplay import SolverPolicy
+update_path = SolverPolicy.update_path
+def tell(policy):
+    changed = update_path(policy)
+    if not policy.note:
         Path("found").touch()
     return changed
-SolverPartner.look = tell
+SolverPolicy.update_path = tell
 pass"""
 """Code by which the solver tells that it has found a way."""
 
@@ -126,8 +126,9 @@ def test_the_solver_plays_the_opponent(screen: Screen, folder: Path):
     Solver(Scenario.load(level), agent=2).solve(0)  # compiles, which the window would mention
     with playing(screen, folder, level, 0, NO_REPEATS + TELLS) as player:
         player.desk = Mock()
-        player.presses("F2", *["Down"] * 10, "Right", "Right")
+        player.presses("F2", *["Down"] * 10, *["Right"] * 3)
         player.presses("Escape")
+        (folder / "found").unlink(missing_ok=True)  # of the best policy, which is the solver here
         until((folder / "found").exists, "a way")
         player.presses(*["Left"] * 9, "Ctrl+S")
         until(lambda: bool(player.files("*.gvreplay")), "the replay")
