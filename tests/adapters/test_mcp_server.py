@@ -14,6 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -28,12 +29,10 @@ from gv_engine.play.session.text_games import Limits, TextGames
 from tests import ROOT
 from tests.screen import PATIENCE
 
-pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install 'mcp>=2.3'")
-from mcp import Client
-
-from gv_engine.plugins.adapters.mcp_server import make_server
-
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not find_spec("mcp"), reason="needs the extra mcp: pip install 'mcp>=2.3'"),
+]
 
 SERVE = [sys.executable, "-m", "gv_engine", "serve", "--mcp"]
 HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -51,11 +50,21 @@ def call(name: str, number: Any = 1, **arguments: Any) -> dict[str, Any]:
 # ---- tools ---------------------------------------------------------------------------------------
 
 
+def connect(server: str | TextGames) -> Any:
+    """Return a client of a server at a URL, or of one in this process that serves these games."""
+    # imported when needed, as every process of pytest-xdist collects this file
+    from mcp import Client
+
+    from gv_engine.plugins.adapters.mcp_server import make_server
+
+    return Client(server if isinstance(server, str) else make_server(server))
+
+
 def ask(name: str, arguments: dict[str, Any], games: TextGames | None = None) -> Any:
     """Return the result of a tool, from a client in this process."""
 
     async def run() -> Any:
-        async with Client(make_server(games or TextGames())) as client:
+        async with connect(games or TextGames()) as client:
             return await client.call_tool(name, arguments)
 
     return asyncio.run(run())
@@ -63,7 +72,7 @@ def ask(name: str, arguments: dict[str, Any], games: TextGames | None = None) ->
 
 def test_tools_are_described():
     async def run() -> Any:
-        async with Client(make_server(TextGames())) as client:
+        async with connect(TextGames()) as client:
             return (await client.list_tools()).tools
 
     tools = {tool.name: tool for tool in asyncio.run(run())}
@@ -86,7 +95,7 @@ def test_results_are_texts_and_numbers():
 
 def test_pictures_come_on_request():
     async def run() -> Any:
-        async with Client(make_server(TextGames())) as client:
+        async with connect(TextGames()) as client:
             arguments: dict[str, Any] = {"scenario": "hand-over", "seed": 3, "picture": True}
             results = [await client.call_tool("start", arguments)]
             session = {"session": results[0].structured_content["session"]}
@@ -115,7 +124,7 @@ def test_pictures_come_on_request():
 def test_two_models_play_in_one_session():
     async def run() -> dict[str, Any]:
         games = TextGames()
-        async with Client(make_server(games)) as ann, Client(make_server(games)) as bob:
+        async with connect(games) as ann, connect(games) as bob:
             clients = {"ann": ann, "bob": bob}
             start = await ann.call_tool("start", {"scenario": "hand-over", "seed": 3})
             name = start.structured_content["session"]
@@ -387,7 +396,7 @@ def test_a_thousand_wrong_requests_end_nothing_and_fill_nothing(
 
 def test_clients_play_at_once(server: tuple[str, int]):
     async def play(number: int) -> bool:
-        async with Client(server[0]) as client:
+        async with connect(server[0]) as client:
             arguments: dict[str, Any] = {"scenario": "BabyAI-GoToObj-v0", "seed": 1}
             state = (await client.call_tool("start", arguments)).structured_content
             name = state["session"]

@@ -63,10 +63,10 @@ PIXELS = PICTURE.format("'GV-Keydoor-5x5-v0', world='object', observation_repres
 ALGEBRA = PICTURE.format("'GV-MathyPolySimplify-easy-v0'")
 COMPILED = """
 import gymnasium, gv_engine
-env = gymnasium.make("GV-Keydoor-5x5-v0")
+env = gymnasium.make("GV-Empty-4x4-v0")
 env.reset(seed=0)
 env.step(0)
-vector = gymnasium.make_vec("GV-Keydoor-5x5-v0", num_envs=2)
+vector = gymnasium.make_vec("GV-Empty-4x4-v0", num_envs=2)
 vector.reset(seed=0)
 vector.step([0, 1])
 """
