@@ -25,8 +25,8 @@ _SMALL: dict[str, Any] = {
 }
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "ppo": ("keydoor-5x5", {"recurrent": True}),
-    "plr": ("keydoor-5x5", {"curriculum": "plr"}),
-    "accel": ("keydoor-5x5", {"curriculum": "accel"}),
+    "plr": ("keydoor-5x5", {"curriculum": "plr", "level_buffer_size": 6}),
+    "accel": ("keydoor-5x5", {"curriculum": "accel", "level_buffer_size": 4}),
     "noveld": ("keydoor-5x5", {"learner": "noveld"}),
     "self": ("hunt", {"partner": "self"}),
 }
@@ -51,7 +51,7 @@ class Checkpoints:
     def _make_learner(self, way: str) -> Any:
         name, settings = WAYS[way]
         scenario: Any = self._scenarios[name]
-        levels = LevelSet(scenario, tuple(range(6))) if "curriculum" in settings else None
+        levels = LevelSet(scenario, tuple(range(6))) if way == "accel" else None
         return make_learner(scenario, "object", levels=levels, **_SMALL, **settings)
 
     def _train(self, way: str, path: Path) -> dict[str, bytes]:

@@ -48,7 +48,7 @@ def _make_template(new: Mapping[str, Any]) -> dict[str, Any]:
     ages, counts = new["estimator"]
     template["estimator"] = [ages, _FreeAxis(counts, 1)]
     template["curriculum"] = curriculum = dict(new["curriculum"])
-    for name in curriculum.keys() & {"rows", "scores", "_ended_at"}:
+    for name in curriculum.keys() - {"updates", "is_filled"}:
         curriculum[name] = _FreeAxis(curriculum[name], 0)
     if "pool" in new["partners"]:
         template["partners"] = {**new["partners"], "pool": _ListOf(new["net"])}
@@ -73,12 +73,12 @@ def _list_bounds(
     ages, counts = state["estimator"]
     yield "estimator", ages, 0, counts.shape[1]
     if levels := state["curriculum"]:
-        num_levels = len(new["curriculum"]["scores"]) + len(levels.get("rows", ()))
-        for name in ("scores", "_ended_at"):
+        num_levels = len(levels["rows"])
+        yield "the length of curriculum.rows", num_levels, 0, learner.settings.level_buffer_size
+        for name in ("scores", "played_at"):
             yield f"the length of curriculum.{name}", len(levels[name]), num_levels, num_levels
-        yield "curriculum._ended_at", levels["_ended_at"], 0, levels["episodes"]
-        for name in ("_levels", "_next_levels"):
-            yield f"curriculum.{name}", levels[name], 0, num_levels - 1
+        yield "curriculum.played_at", levels["played_at"], 0, levels["updates"]
+        yield "curriculum.scores", levels["scores"], 0, math.inf
     if "pool" in (partners := state["partners"]):
         pool_size = len(partners["pool"])
         yield "the length of partners.pool", pool_size, int(num_steps > 0), math.inf

@@ -52,7 +52,7 @@ LEARNERS = {
 """Class of each learner; each file names its paper."""
 CURRICULA = {
     "random": "gv_engine.plugins.learning.curriculum:RandomLevels",
-    "plr": "gv_engine.plugins.learning.curriculum:PrioritisedLevelReplay",
+    "plr": "gv_engine.plugins.learning.curriculum:LevelReplay",
     "accel": "gv_engine.plugins.learning.curriculum:EditedLevels",
 }
 """Class of each curriculum."""
@@ -131,10 +131,12 @@ class Hyperparameters:
             `exploration_steps` steps; linear between.
         rnd_coef: weight of the rewards of RND and NovelD for new observations.
         curriculum: "random", "plr" or "accel", see `curriculum.py`.
-        replay_prob: probability that an episode replays a level of the curriculum.
+        level_buffer_size: number of levels that a curriculum other than "random" keeps.
+        replay_prob: probability that an update replays levels of the curriculum.
+        train_on_new_levels: let a curriculum learn from all updates, not only from replays.
         replay_temperature: from 0.01; the higher, the less the scores of levels count.
         staleness_coef: share of the probability of a replay that depends on the time since the last
-            episode of a level.
+            update that played a level.
         exploration_steps: steps of all worlds over which the share of random actions falls.
         partner: agents that act and do not learn: "self" for past selves, or agents or teams with
             their policies, such as "cat=random"; "" for none, see `partners.py`.
@@ -175,7 +177,9 @@ class Hyperparameters:
     exploration_steps: int = define_setting(100_000)
     rnd_coef: float = define_setting(0.5)
     curriculum: str = define_setting("random", words=CURRICULA)
+    level_buffer_size: int = define_setting(1000, 1, _MANY)
     replay_prob: float = define_setting(0.5, 0, 1)
+    train_on_new_levels: bool = define_setting(False)
     replay_temperature: float = define_setting(1.0, 0.01)
     staleness_coef: float = define_setting(0.3, 0, 1)
     partner: str = define_setting("")
@@ -205,6 +209,10 @@ class Hyperparameters:
 RECURRENT_DEFAULTS = {"recurrent": True, "num_envs": 256, "num_minibatches": 2, "ent_coef": 0.03}
 """Settings of a recurrent learner that differ from the defaults: more exploration, and larger
 minibatches, because a GRU runs through them step by step."""
+
+CURRICULUM_DEFAULTS = {"num_envs": 32, "num_steps": 256, "num_minibatches": 8}
+"""Settings of a curriculum that differ from the defaults: worlds start their levels in each update,
+so an update has to be longer than an episode."""
 
 LEARNER_DEFAULTS: dict[str, dict[str, Any]] = {
     "pqn": {
@@ -272,8 +280,7 @@ class Config(Hyperparameters):
     Attributes:
         steps: total environment steps of all worlds.
         until: success rate in (0, 1] that ends training early; None for no early end.
-        levels: level set to train on, such as "train"; None for all levels; with a curriculum other
-            than "random", None becomes "train", so that no held-out layout is in the curriculum.
+        levels: level set to train on, such as "train"; None for all levels.
         device: torch device of the network: "cpu", "cuda", "cuda:1", or "auto", a GPU if there is
             one.
 
@@ -286,17 +293,11 @@ class Config(Hyperparameters):
     levels: str | None = define_setting(None, kind=str)
     device: str = define_setting("auto")
 
-    def __post_init__(self) -> None:
-        """Convert and check the values, and choose the default levels of a curriculum."""
-        super().__post_init__()
-        if self.curriculum != "random" and self.levels is None:
-            object.__setattr__(self, "levels", "train")
-
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Config:
         """Return a configuration with these values by name. Missing hyperparameters get those of
-        the `preset`, if the values name one, such as "small"; else the defaults; if `recurrent` is
-        True, those for a network with a GRU.
+        the `preset`, if the values name one, such as "small"; else the defaults, which differ for
+        some learners, for a network with a GRU, and for curricula.
 
         Raises:
             ConfigError: a name is unknown, or a value is invalid.
@@ -310,6 +311,8 @@ class Config(Hyperparameters):
             values = PRESETS[preset] | values
         defaults = dict(LEARNER_DEFAULTS.get(str(values.get("learner")), {}))
         defaults |= RECURRENT_DEFAULTS if values.get("recurrent") is True else {}
+        if values.get("curriculum", "random") != "random":
+            defaults |= CURRICULUM_DEFAULTS
         return cls(**{**defaults, **values})
 
     @classmethod

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +11,6 @@ from gv_engine.plugins.learning.config import ConfigError
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.errors import CapacityError
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import Simulation
 
 _Cell = tuple[int, int]
@@ -34,25 +35,19 @@ class LevelEditor:
     """
 
     def __init__(self, scenario: Scenario) -> None:
-        """Make a world of `scenario` for editing levels in."""
+        """Make a world of `scenario` to edit levels in."""
         if scenario.missions or scenario.layout.is_bodiless:
             obstacle = "missions" if scenario.missions else "no agents on the grid"
             raise ConfigError(
                 f"the curriculum accel moves objects and agents, and {scenario.name} has "
                 f"{obstacle}: choose plr or random"
             )
-        self._simulation = Simulation(scenario)
-        self._world = self._simulation.world
+        self._world = Simulation(scenario).world
         walls = [k.index for k in scenario.layout.types if k.name == _WALL]
         # terrain walls share one entity: a single one cannot be added or removed
         self._wall = next((k for k in walls if self._world.terrain_of(k) < 0), -1)
 
-    def start(self, generator: NDArray[np.void]) -> None:
-        """Reset the world to the level that the random generator in the record `generator`
-        samples."""
-        self._simulation.reset(generator_from_row(generator))
-
-    def load(self, row: NDArray[np.void]) -> None:
+    def load(self, row: Any) -> None:
         """Set the world to the state in the () record `row`."""
         self._world.restore(row)
 

@@ -32,6 +32,11 @@ class NovelDLearner(RNDLearner):
         slots = len(self.spec.sizes)
         self._multipliers = np.random.default_rng(0).integers(1 << 62, size=slots)
 
+    def _begin_episodes(self, results: tuple[Any, dict[str, Any]]) -> None:
+        super()._begin_episodes(results)
+        for visited in self._visited:
+            visited.clear()
+
     def _scaled_novelty(self, rows: CodeRows, errors: Errors, done: Flags, live: Flags) -> Errors:
         gains = np.maximum(errors[1:] - _WEIGHT_BEFORE * errors[:-1], 0)
         gains *= self._find_first_visits(rows.astype(np.int64) @ self._multipliers, done) & live

@@ -199,7 +199,7 @@ class Learner:
         try:
             batch = self._collect()
             with self._timed("learning"):
-                if batch.live.any():
+                if self.curriculum.learns and batch.live.any():
                     with torch.inference_mode(self._flat_gradient is not None):
                         self._optimise(batch)
                 self._add_observations(self._buffer.rows[1:])
@@ -235,6 +235,8 @@ class Learner:
         """Step all worlds `num_steps` times with the current policy, and return the steps as a
         training batch."""
         buffer, num_steps = self._buffer, self.settings.num_steps
+        if new_results := self.curriculum.begin_update():
+            self._begin_episodes(new_results)
         live = torch.zeros(num_steps, self.env.num_envs, dtype=torch.bool)
         bootstrap_values = torch.zeros(live.shape, device=self.device)
         memory_before = self._memory.clone()
@@ -378,6 +380,17 @@ class Learner:
         if new_results := self.curriculum.end_step(is_over):
             self._store_results(new_results, out)
             self._live = self._live_agents()
+
+    def _begin_episodes(self, results: tuple[Any, dict[str, Any]]) -> None:
+        """Let all worlds begin an episode before an update; `results` are their observations and
+        infos. The episodes so far have no end."""
+        self._store_results(results, self._buffer.first)
+        self._starts = torch.ones_like(self._starts)
+        self.partners.begin_episodes(np.ones(self.env.num_worlds, np.bool_))
+        self._live = self._live_agents()
+        self.colors.sample(self._starts)
+        self._estimator.begin_episodes()
+        self._reward_scaler.begin_episodes()
 
     def _store_results(self, results: tuple[Any, dict[str, Any]], arrays: Arrays) -> None:
         self._observed, self._info = observation, info = results

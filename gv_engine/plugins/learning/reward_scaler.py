@@ -42,6 +42,10 @@ class RewardScaler:
         deviation = math.sqrt(self._squares / self._count) + 1e-8
         return (rewards / deviation).clip(-self._bound, self._bound).astype(np.float32)
 
+    def begin_episodes(self) -> None:
+        """Let all worlds begin an episode."""
+        self._returns[:] = 0
+
     def state(self) -> dict[str, Any]:
         """Return a copy of the running statistics, for `restore`."""
         return {

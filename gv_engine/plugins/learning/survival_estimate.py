@@ -119,6 +119,10 @@ class SurvivalEstimator:
         self._ages += 1
         self._ages[done] = 0
 
+    def begin_episodes(self) -> None:
+        """Let all worlds begin an episode; those that were under way have no end."""
+        self._ages[:] = 0
+
     @property
     def means(self) -> EpisodeMeans:
         """Return the current estimates of return, length and success rate of an episode."""
