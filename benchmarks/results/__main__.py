@@ -27,6 +27,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gv_engine.envs.rollout.policy_file import PolicyFile
 from gv_engine.plugins.learning.cli.command_words import parse_seeds
 from gv_engine.plugins.learning.config import Config
 from gv_engine.plugins.learning.evaluation import evaluate_policy, summarise_seeds
@@ -34,8 +35,9 @@ from gv_engine.scenario.scenario import Scenario
 
 FOLDER = Path(__file__).parent
 PAGE = FOLDER.parent.parent / "docs" / "results.md"
-EPISODES, FIRST_SEED = 1000, 10**6
-"""Number of episodes of the evaluation, and the seed of its levels."""
+EPISODES, HELD_OUT, FIRST_SEED = 1000, 100, 10**6
+"""Numbers of episodes of the evaluation, in training and in each held-out level, and the seed of
+the levels."""
 LEARNED = 0.9
 """Success rate above which a seed has learned the level."""
 
@@ -45,16 +47,21 @@ class Row(NamedTuple):
 
     Attributes:
         table, name: names of the table's file and of the row.
-        scenario: name of the scenario.
+        scenario: name of the scenario, or its file in the folder of the tables.
         config: configuration of the training.
-        published: mean return and its standard deviation over episodes.
+        published: mean return and its standard deviation over episodes; if there are held-out
+            levels, success in each.
+        options: parameters of the scenario.
+        held_out: scenario or file of each held-out level that policies are judged in, by name.
     """
 
     table: str
     name: str
     scenario: str
     config: Config
-    published: tuple[float, float]
+    published: tuple[float, ...]
+    options: dict[str, Any]
+    held_out: dict[str, str]
 
     def read_results(self, folder: Path) -> list[dict[str, Any]]:
         """Return the results of the seeds in a folder of results; [] without any."""
@@ -78,7 +85,9 @@ def read_table(name: str) -> tuple[dict[str, Any], list[Row]]:
     for row, values in table.pop("rows").items():
         settings = table["config"] | values.get("config", {}) | {"steps": values["steps"]}
         config = Config.from_values(settings)
-        rows.append(Row(name, row, values["scenario"], config, tuple(values["published"])))
+        published, options = tuple(values["published"]), values.get("options", {})
+        held_out = table.get("held_out", {})
+        rows.append(Row(name, row, values["scenario"], config, published, options, held_out))
     return table, rows
 
 
@@ -93,13 +102,27 @@ def find_row(name: str) -> Row:
     raise SystemExit(f"no row {name!r}; the rows are {', '.join(names)}")
 
 
+def load_level(name: str, **options: Any) -> Scenario:
+    """Return the scenario of a name, or of a file in the folder of the tables."""
+    return Scenario.load(str(FOLDER / name) if ".yaml" in name else name, **options)
+
+
+def find_success(policy: PolicyFile, level: Scenario) -> float:
+    """Return the success rate of a policy in a held-out level."""
+    found = evaluate_policy(policy, level, episodes=HELD_OUT, seed=FIRST_SEED)
+    assert found.success is not None
+    return round(found.success.mean, 4)
+
+
 def train_seed(row: Row, seed: int, runs: Path, end: float) -> dict[str, Any] | None:
-    """Train one seed of a row, from its checkpoint if there is one, and evaluate its last policy.
-    Return the result; None if `time.monotonic()` reaches `end` first."""
+    """Train one seed of a row, from its checkpoint if there is one, until `time.monotonic()`
+    reaches `end`, and evaluate its last policy. Return the result; None if it has not finished,
+    unless it is judged in held-out levels."""
     from gv_engine.plugins.learning.run_folder import RUN_FILE, Run
     from gv_engine.plugins.learning.training import Training
 
-    path, scenario = runs / row.table / row.name / str(seed), Scenario.load(row.scenario)
+    path = runs / row.table / row.name / str(seed)
+    scenario = load_level(row.scenario, **row.options)
     if (path / RUN_FILE).exists():
         run = Run(path)
     else:
@@ -122,18 +145,24 @@ def train_seed(row: Row, seed: int, runs: Path, end: float) -> dict[str, Any] | 
         training.run_until(row.config.stop_condition, [note_time])
         note_time(training)
         steps = training.metrics.steps
-        if steps < row.config.steps:
+        if steps < row.config.steps and not row.held_out:
             return None
         policy = run.policy_file(training.learner)
+    seconds = before + time.process_time() - began
     found = evaluate_policy(policy, scenario, episodes=EPISODES, seed=FIRST_SEED)
-    return {
+    result: dict[str, Any] = {
         "seed": seed,
         "steps": steps,
         "return": round(found.episode_return.mean, 4),
         "success": found.success and round(found.success.mean, 4),
         "length": round(found.episode_length.mean, 2),
-        "cpu_seconds": round(before + time.process_time() - began, 1),
+        "cpu_seconds": round(seconds, 1),
     }
+    if row.held_out:
+        result["held_out"] = {
+            name: find_success(policy, load_level(level)) for name, level in row.held_out.items()
+        }
+    return result
 
 
 def train_seed_by_sb3(row: Row, seed: int, runs: Path, end: float) -> dict[str, Any] | None:
@@ -174,13 +203,16 @@ def repeat_row(row: Row, learner: RowLearner, seeds: range, runs: Path, minutes:
     time was over first."""
     end, folder = time.monotonic() + 60 * minutes, runs / learner.folder
     for seed in seeds:
-        if any(result["seed"] == seed for result in row.read_results(folder)):
+        done = [each["steps"] for each in row.read_results(folder) if each["seed"] == seed]
+        if done and done[0] >= row.config.steps:
             continue
         result = learner.train(row, seed, runs, end)
         if result is None:
             return False
         row.add_results(folder, [result])
         print(f"{row.table}/{row.name}", json.dumps(result), flush=True)
+        if result["steps"] < row.config.steps:
+            return False
     return True
 
 
@@ -216,11 +248,35 @@ def _describe_results(results: list[dict[str, Any]], mean: float, deviation: flo
     ]
 
 
+def format_held_out(row: Row, results: list[dict[str, Any]]) -> str:
+    """Return a row of a table of held-out levels: the mean success of the seeds in each."""
+    by_level = zip(*(each["held_out"].values() for each in results), strict=True)
+    cells = [row.name, str(len(results)), f"{min(each['steps'] for each in results):,}"]
+    cells += [f"{sum(each) / len(results):.2f}" for each in by_level]
+    cells.append(f"{sum(each['cpu_seconds'] for each in results) / 3600:.2f}")
+    return f"| {' | '.join(cells)} | `python -m benchmarks.results {row.table}/{row.name}` |"
+
+
+def _format_held_out_table(rows: list[Row], folders: list[Path]) -> Iterator[str]:
+    levels = rows[0].held_out
+    yield f"| curriculum | seeds | steps | {' | '.join(levels)} | CPU hours | repeat |"
+    yield f"| --- |{' --: |' * (len(levels) + 3)} --- |"
+    for row in rows:
+        published = " | ".join(f"{each:.2f}" for each in row.published)
+        yield f"| {row.name}, published | 5 | | {published} | | |"
+        for folder in folders:
+            if results := row.read_results(folder):
+                yield format_held_out(row, results)
+
+
 def format_table(
     rows: list[Row], folders: list[Path], learners: Iterable[RowLearner]
 ) -> Iterator[str]:
     """Yield the lines of a table of the page: each row with the results of each learner in each
     folder. Those of other learners than ours are left out if there are none."""
+    if rows[0].held_out:
+        yield from _format_held_out_table(rows, folders)
+        return
     heads = "level", "published", "learner", "return", "IQM", "seeds that learned", "steps"
     yield f"| {' | '.join((*heads, 'CPU hours', 'verdict', 'repeat'))} |"
     yield "| --- | --: | --- | --: | --: | --: | --: | --: | --- | --- |"

@@ -8,9 +8,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmarks.results import __main__ as results
+from components.objects import WALL
+from gv_engine.envs.rollout.network_spec import ScenarioSpec
+from gv_engine.play.validation.solver import Solver, Verdict
+from gv_engine.world.simulation import Simulation
 from tests import ROOT
 from tests.screen import PATIENCE
 
@@ -158,3 +163,60 @@ def test_the_published_rows_can_be_read():
     assert len(rows) == 11
     for row in rows:
         assert row.config.num_envs * row.config.num_steps == 64 * row.config.num_minibatches
+
+
+HELD_OUT = """
+title = "A row that is judged in other levels"
+[config]
+num_envs = 4
+num_steps = 16
+[held_out]
+wide = "keydoor-9x9"
+room = "other.yaml"
+[rows.keys]
+scenario = "keydoor-5x5"
+options = { size = 7 }
+steps = 1280
+published = [0.25, 1.0]
+"""
+
+
+def test_a_row_with_held_out_levels_stands_with_the_steps_that_it_has(tables: Path, capsys):
+    (tables / "two.toml").write_text(HELD_OUT)
+    (tables / "other.yaml").write_text("extends: keydoor-9x9\nmax_steps: 9\n")
+    seed: Any = None
+    for minutes, steps, code in (("0", 64, 1), ("1", 1280, 0)):
+        assert repeat("mine", "--seeds", "1", "--minutes", minutes) == code
+        (seed,) = json.loads(Path("mine/two/keys.json").read_text())
+        assert seed["steps"] == steps
+        assert [*seed["held_out"]] == ["wide", "room"]
+    lines = capsys.readouterr().out.splitlines()
+    cells = [[each.strip() for each in line.split("|")][1:-2] for line in lines[-4:]]
+    assert cells[0][:5] == ["curriculum", "seeds", "steps", "wide", "room"]
+    assert cells[2] == ["keys, published", "5", "", "0.25", "1.00", ""]
+    found = [f"{each:.2f}" for each in seed["held_out"].values()]
+    assert cells[3][:5] == ["keys", "1", "1,280", *found]
+
+
+def test_policies_fit_the_mazes_that_they_are_judged_in():
+    row = results.find_row("mazes/accel")
+    levels = [results.load_level(each) for each in (row.scenario, *row.held_out.values())]
+    spec, *others = (ScenarioSpec.of_scenario(each) for each in levels)
+    assert len(others) == len(row.published)
+    assert [spec.find_mismatch(each) for each in others] == [None] * len(others)
+
+
+@pytest.mark.thorough
+def test_mazes_can_be_won():
+    for name in results.find_row("mazes/plr").held_out.values():
+        found = Solver(results.load_level(name)).solve(1)
+        assert found.verdict is Verdict.WON, name
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_perfect_maze_has_one_way_between_two_cells(seed):
+    maze = Simulation(results.load_level("mazes/perfect-maze.yaml"))
+    maze.reset(np.random.default_rng(seed))
+    is_free = maze.world.cells()[..., 0] != WALL
+    assert is_free[1::2, 1::2].all()
+    assert is_free.sum() == 2 * is_free[1::2, 1::2].sum() - 1
