@@ -1,7 +1,7 @@
 """`python -m benchmarks`: speed of the engine beside its peers, in one run.
 
-Every contestant has its own process, and each peer its own virtual environment in `.venv-peers/`.
-Contestants take turns, round by round, so that a machine that slows down slows all of them down.
+Every workload has its own process, and each peer its own virtual environment in `.venv-peers/`.
+Workloads take turns, round by round, so that a machine that slows down slows all of them down.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import argparse
 import json
 from pathlib import Path
 
-from benchmarks.arena import Arena
+from benchmarks.comparison import Comparison
 from benchmarks.peers import INSTEAD
 from benchmarks.report import print_tables, write_tables
 from benchmarks.roster import GROUPS, ROSTER
 
 
 def main() -> None:
-    """Run the contest and print tables."""
+    """Run the comparison and print tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "--only",
@@ -50,13 +50,13 @@ def main() -> None:
     for name in arguments.only or ROSTER:
         selected.update(GROUPS.get(name, [name]))
     names = [name for name in ROSTER if name in selected]
-    arena = Arena(names, arguments.rounds, arguments.seconds)
-    arena.run(arguments.steps_only)
+    comparison = Comparison(names, arguments.rounds, arguments.seconds)
+    comparison.run(arguments.steps_only)
     if arguments.json:
-        arguments.json.write_text(json.dumps(arena.results, indent=1), "utf-8")
-    print_tables(arena.results)
+        arguments.json.write_text(json.dumps(comparison.results, indent=1), "utf-8")
+    print_tables(comparison.results)
     if arguments.write:
-        write_tables(arena.results)
+        write_tables(comparison.results)
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ def make_puffer_vector(level: str, num_envs: int) -> Any:
     )
 
 
-CONTESTANTS: dict[str, Callable[[str, int], Any]] = {
+WORKLOADS: dict[str, Callable[[str, int], Any]] = {
     "GridPufferEnv": GridPufferEnv,
     "GridPufferEnv, pufferlib.vector": make_puffer_vector,
     "SB3VecEnv": SB3VecEnv,
@@ -110,7 +110,7 @@ def main() -> None:
     options = parser.parse_args()
     print("level", "adapter", "M steps/s", "of by hand", sep="\t")
     for level in options.levels:
-        envs_by_name = {name: make(level, options.num_envs) for name, make in CONTESTANTS.items()}
+        envs_by_name = {name: make(level, options.num_envs) for name, make in WORKLOADS.items()}
         for envs in envs_by_name.values():
             envs.reset()
         actions = np.random.default_rng(0).integers(8, size=(100, options.num_envs))

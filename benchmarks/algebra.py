@@ -1,6 +1,6 @@
 """`python -m benchmarks.algebra`: steps per second beside mathy_envs, as a ratio.
 
-Contestants take turns, round by round: PolySimplify, normal, as functions from state to state with
+Workloads take turns, round by round: PolySimplify, normal, as functions from state to state with
 the same problems, as environments, and as a vector environment in one process and in two, which
 needs two idle cores. The first run installs mathy_envs from the package index into `.venv-peers/`.
 `--parts` shows the gain of each part that replaces one of mathy_core.
@@ -29,7 +29,7 @@ Worker = Callable[..., Any]
 
 
 def main() -> None:
-    """Measure all contestants and print tables."""
+    """Measure all workloads and print tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.algebra", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0, help="time of one measurement")
@@ -50,7 +50,7 @@ def main() -> None:
 def compare(
     title: str, workers: Sequence[Worker], rounds: int, seconds: float, file: Path, *clock: str
 ) -> None:
-    """Measure contestants in turns and print their speeds beside the first one's."""
+    """Measure workloads in turns and print their speeds beside the first one's."""
     figures: dict[Worker, list[float]] = {worker: [] for worker in workers}
     for _ in range(rounds):
         for worker, values in figures.items():
@@ -75,7 +75,7 @@ def sample_problems() -> list[tuple[str, int]]:
 
 
 def measure(name: str, seconds: float, problems: Path, *clock: str) -> float:
-    """Return the steps per second of one contestant, measured in a process of its own."""
+    """Return the steps per second of one workload, measured in a process of its own."""
     here = not name.startswith("mathy_envs") or importlib.util.find_spec("mathy_envs") is not None
     python = sys.executable if here else python_for(PEERS)
     worker = ROOT / "benchmarks" / "algebra_workers.py"

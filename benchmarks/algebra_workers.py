@@ -1,4 +1,4 @@
-"""Contestants of `benchmarks.algebra`, each run in its own process.
+"""Workloads of `benchmarks.algebra`, each run in its own process.
 
 `python algebra_workers.py NAME SECONDS PROBLEMS.json` prints one line of JSON: steps per second of
 mask, uniform valid action and step, with the garbage collector enabled. States share the same
@@ -202,7 +202,7 @@ WORKERS = {worker.__name__: worker for worker in (*PARTS, *STATES, *ENVIRONMENTS
 
 
 def main(name: str, seconds: float, file: str, clock: Callable[[], float]) -> None:
-    """Measure one contestant and print its steps per second."""
+    """Measure one workload and print its steps per second."""
     play = WORKERS[name](json.loads(Path(file).read_text("utf-8")))
     number = steps = 0
     for warm in range(10):

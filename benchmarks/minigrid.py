@@ -1,7 +1,7 @@
 """`python -m benchmarks.minigrid`: speed of MiniGrid's levels in the engine and in MiniGrid, id by
 id.
 
-For each id, each contestant has its own process; they take turns on one core, round by round: the
+For each id, each workload has its own process; they take turns on one core, round by round: the
 engine's vector environment, MiniGrid through `gymnasium.make`, and EnvPool and NAVIX if they have
 the id.
 """
@@ -13,24 +13,24 @@ import sys
 from statistics import median
 from typing import Any, NamedTuple
 
-from benchmarks.arena import Worker
+from benchmarks.comparison import Worker
 from benchmarks.peers import PeerError
 from benchmarks.roster import ROSTER, Entry
 from gv_engine.plugins.minigrid.ids import list_babyai_grids, list_minigrid_grids
 
 OURS, MINIGRID = "ours", "minigrid"
-CONTESTANTS: dict[str, tuple[Entry, dict[str, Any]]] = {
+WORKLOADS: dict[str, tuple[Entry, dict[str, Any]]] = {
     OURS: (Entry("GV Engine", "gv_minigrid", cores=1), {"worlds": 256}),
     MINIGRID: (ROSTER["minigrid"], {}),
     "envpool": (ROSTER["envpool"], {"worlds": 256}),
     "navix": (ROSTER["navix-7x7"], ROSTER["navix-7x7"].settings),
 }
-"""Contestants with their settings."""
-PEERS = [name for name in CONTESTANTS if name not in (OURS, MINIGRID)]
+"""Workloads with their settings."""
+PEERS = [name for name in WORKLOADS if name not in (OURS, MINIGRID)]
 
 
 class Bound(NamedTuple):
-    """Required speed as a multiple of a contestant's: for each id, and for the median."""
+    """Required speed as a multiple of that of a workload: for each id, and for the median."""
 
     each: float
     median: float
@@ -55,14 +55,14 @@ FAMILIES: dict[str, tuple[Any, dict[tuple[str, str], Bound]]] = {
 MEASURED = "step", "reset"
 
 Ratios = dict[tuple[str, str], float]
-"""Speed of the engine as a multiple of a contestant's, by (measurement, contestant)."""
+"""Speed of the engine as a multiple of that of a workload, by (measurement, workload)."""
 
 
 def measure_ratios(level: str, peers: list[str], rounds: int, seconds: float) -> Ratios:
     """Return the ratios of one id, each the median over the rounds."""
     workers = {}
     for name in (OURS, MINIGRID, *peers):
-        entry, settings = CONTESTANTS[name]
+        entry, settings = WORKLOADS[name]
         try:
             workers[name] = Worker(entry, {**settings, "level": level}, entry.cores)
         except PeerError:  # usually a peer without this id

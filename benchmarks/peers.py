@@ -26,7 +26,7 @@ INSTEAD = {
 
 
 class PeerError(Exception):
-    """A contestant cannot take part; the message is the reason."""
+    """A peer cannot be measured; the message is the reason."""
 
 
 @functools.cache

@@ -1,6 +1,6 @@
 """`python -m benchmarks.pictures`: speed of rendering beside MiniGrid's, and of the window.
 
-Contestants take turns, round by round, so that a machine that slows down slows all of them down.
+Workloads take turns, round by round, so that a machine that slows down slows all of them down.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def measure_window(steps: int) -> tuple[tuple[int, int], list[float]]:
 
 
 def main() -> None:
-    """Measure all contestants and print tables."""
+    """Measure all workloads and print tables."""
     from benchmarks.peers import python_for
     from benchmarks.roster import ROSTER
 

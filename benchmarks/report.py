@@ -42,7 +42,7 @@ def make_tables(results: Results) -> Iterator[Table]:
             "Side by side",
             ["", "task", "worlds", "steps/s", "GV Engine does", "resets/s"]
             + ["start, s", "CPU, s", "process, MiB", "a world, KiB"],
-            [_contestant_row(results, name) for name in sides],
+            [_workload_row(results, name) for name in sides],
         ),
         Table(
             "GV Engine on other work",
@@ -54,8 +54,8 @@ def make_tables(results: Results) -> Iterator[Table]:
             yield table
 
 
-def _contestant_row(results: Results, name: str) -> list[str]:
-    """Return the row of a contestant in the main table."""
+def _workload_row(results: Results, name: str) -> list[str]:
+    """Return the row of a workload in the main table."""
     figures = results[name]
     if "failed" in figures:
         return [ROSTER[name].label, f"not here: {figures['failed']}", *[""] * 8]

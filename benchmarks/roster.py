@@ -1,4 +1,4 @@
-"""Roster of the contestants, and the measurements of each."""
+"""Roster of the workloads, and the measurements of each."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from benchmarks.peers import PUFFERLIB
 
 
 class Entry(NamedTuple):
-    """Contestant in the roster.
+    """Workload in the roster.
 
     Attributes:
         label: name in tables.
-        function: function in `benchmarks.contestants`, or in another module, as in "uses.shown".
+        function: function in `benchmarks.workloads`, or in another module, as in "engine.shown".
         settings: arguments of the function.
         measures: "step", "reset", "start", "memory" and "growth" (of the process, within
             ten million steps).
@@ -47,7 +47,7 @@ ROSTER = {
     "gv-same-step": Entry(
         "dynamic obstacles, SAME_STEP", "gv_vector", {**_DYNAMIC, "mode": "SameStep"}
     ),
-    "gv-transitions": Entry("dynamic obstacles, transitions", "uses.transitions"),
+    "gv-transitions": Entry("dynamic obstacles, transitions", "engine.transitions"),
     "gv-raytracing": Entry("raytracing", "gv_vector", {"view": "raytracing"}),
     "gv-stochastic": Entry("stochastic raytracing", "gv_vector", {"view": "stochastic_raytracing"}),
     "gv-15x15-view": Entry("15x15 view", "gv_vector", {"across": 15}),
@@ -69,19 +69,19 @@ ROSTER = {
         "shortest ways, 33x33, 256 worlds",
         *("gv_vector", {"scenario": "ways", "size": 33, "worlds": 256}),
     ),
-    "gv-make-vec": Entry("make_vec, 256 worlds", "uses.made", {"copy": True}),
-    "gv-make-vec-shared": Entry("make_vec, copy=False", "uses.made", {"copy": False}),
+    "gv-make-vec": Entry("make_vec, 256 worlds", "engine.made", {"copy": True}),
+    "gv-make-vec-shared": Entry("make_vec, copy=False", "engine.made", {"copy": False}),
     "gv-256": Entry("256 worlds", "gv_vector", {"worlds": 256}),
     "gv-16384": Entry("16,384 worlds", "gv_vector", {"worlds": 16384}, ("step", "memory")),
     "gv-65536": Entry("65,536 worlds", "gv_vector", {"worlds": 65536}),
     "gv-2-threads": Entry(
         "two threads, 16,384 worlds", "gv_vector", {"threads": 2, "worlds": 16384}, cores=2
     ),
-    "gv-cells": Entry("cells", "uses.shown", {"representation": "cells"}),
+    "gv-cells": Entry("cells", "engine.shown", {"representation": "cells"}),
     "gv-pixels": Entry(
-        "pixels, 63x63", "uses.shown", {"representation": {"name": "pixels", "cell": 9}}
+        "pixels, 63x63", "engine.shown", {"representation": {"name": "pixels", "cell": 9}}
     ),
-    "gv-endless": Entry("dynamic obstacles without resets", "uses.endless"),
+    "gv-endless": Entry("dynamic obstacles without resets", "engine.endless"),
     "gv-agents": Entry(
         "four agents, 1,024 worlds", "together.gv_agents", {"size": 9, "agents": 4, "worlds": 1024}
     ),
@@ -93,9 +93,9 @@ ROSTER = {
     "gv-crafter": Entry(
         "Crafter, 1,024 worlds", "gv_vector", {"scenario": "crafter", "worlds": 1024}
     ),
-    "gv-compile": Entry("compile --all, one in 40 grids", "uses.compiled", {"stride": 40}),
-    "gv-learner": Entry("training by PPO (extra rl)", "uses.ppo_training"),
-    "gv-seeded": Entry("seeded resets", "uses.seeded", {}, ("reset",)),
+    "gv-compile": Entry("compile --all, one in 40 grids", "engine.compiled", {"stride": 40}),
+    "gv-learner": Entry("training by PPO (extra rl)", "engine.ppo_training"),
+    "gv-seeded": Entry("seeded resets", "engine.seeded", {}, ("reset",)),
     "gv-sizes": Entry("three sizes, mixed", "gv_vector", {"scenario": "keydoor-sizes"}),
     **{
         f"gv-keydoor-{size}": Entry(
@@ -103,14 +103,17 @@ ROSTER = {
         )
         for size in (5, 7, 9)
     },
-    "gv-rollouts": Entry("rollouts, 1,024 worlds", "uses.rollouts"),
-    "gv-rollouts-disk": Entry("rollouts to disk", "uses.rollouts", {"to_disk": True}, cores=2),
+    "gv-rollouts": Entry("rollouts, 1,024 worlds", "engine.rollouts"),
+    "gv-rollouts-disk": Entry("rollouts to disk", "engine.rollouts", {"to_disk": True}, cores=2),
     "gv-rollouts-gzip": Entry(
-        "compressed rollouts to disk", "uses.rollouts", {"to_disk": True, "compress": True}, cores=2
+        "compressed rollouts to disk",
+        "engine.rollouts",
+        {"to_disk": True, "compress": True},
+        cores=2,
     ),
-    "gv-expand": Entry("states by all actions", "uses.expanded"),
-    "gv-restore": Entry("one world restored", "uses.restored"),
-    "gv-search": Entry("shortest ways found", "uses.searched"),
+    "gv-expand": Entry("states by all actions", "engine.expanded"),
+    "gv-restore": Entry("one world restored", "engine.restored"),
+    "gv-search": Entry("shortest ways found", "engine.searched"),
     "minigrid": Entry("MiniGrid", "minigrid", {}, _ALL, ("minigrid",)),
     "gym-gridverse": Entry("gym-gridverse", "gym_gridverse", {}, _ALL, _GRIDVERSE),
     "griddly": Entry("Griddly", "griddly", {}, _ALL, ("griddly", "numpy<2")),

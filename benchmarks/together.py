@@ -1,7 +1,7 @@
 """`python -m benchmarks.together`: speed of several agents in a world, beside one agent and beside
 peers.
 
-Each contestant has its own process; they take turns on one core, round by round. The measure is
+Each workload has its own process; they take turns on one core, round by round. The measure is
 agent steps per second of CPU time.
 """
 
@@ -13,10 +13,10 @@ import sys
 from statistics import median
 from typing import Any, NamedTuple
 
-from benchmarks.arena import Worker
-from benchmarks.contestants import Contestant, _load_sized, vector
+from benchmarks.comparison import Worker
 from benchmarks.peers import PeerError
 from benchmarks.roster import Entry
+from benchmarks.workloads import Workload, _load_sized, vector
 
 _OLD = "numpy<2"  # for peers that need NumPy 1
 SINGLE_AGENT, ALONE_65, FOUR, CROWD = "alone", "alone-65x65", "four", "crowd-65x65"
@@ -37,7 +37,7 @@ def _peer_entry(label: str, function: str, *packages: str) -> Entry:
     return Entry(label, f"together.{function}", packages=packages, cores=1)
 
 
-CONTESTANTS = {
+WORKLOADS = {
     SINGLE_AGENT: _engine_entry("GV Engine, one agent", 9, 1, 4096),
     FOUR: _engine_entry("GV Engine, 4 agents", 9, 4, 1024),
     ALONE_65: _engine_entry("GV Engine, one agent", 65, 1, 256),
@@ -53,11 +53,11 @@ CONTESTANTS = {
     "pogema": _peer_entry("POGEMA", "pogema", "pogema"),
     "overcooked": _peer_entry("Overcooked-AI", "overcooked", "overcooked-ai", "scipy", _OLD),
 }
-"""Contestants; those with packages come from the package index."""
+"""Workloads; those with packages come from the package index."""
 
 
 class Ratio(NamedTuple):
-    """Required ratio of agent steps between two contestants."""
+    """Required ratio of agent steps between two workloads."""
 
     of: str
     beside: str
@@ -68,7 +68,7 @@ RATIOS = [
     Ratio(FOUR, SINGLE_AGENT, 0.9),
     Ratio(CROWD, ALONE_65, 0.5),
     Ratio(CROWD, SINGLE_AGENT, 0.0),
-    *(Ratio(FOUR, name, 100.0) for name, entry in CONTESTANTS.items() if entry.packages),
+    *(Ratio(FOUR, name, 100.0) for name, entry in WORKLOADS.items() if entry.packages),
     Ratio(FORAGING, "lbforaging", 100.0),
     Ratio(PATHS, "pogema", 100.0),
     Ratio(KITCHEN, "overcooked", 100.0),
@@ -76,10 +76,10 @@ RATIOS = [
 ]
 
 
-# ---- contestants, see `benchmarks.contestants` -------------------------------------------------
+# ---- workloads, see `benchmarks.workloads` -------------------------------------------------
 
 
-def gv_agents(size: int, agents: int, worlds: int) -> Contestant:
+def gv_agents(size: int, agents: int, worlds: int) -> Workload:
     """Return the key-door level of 9x9, or an empty room of another size, with several agents."""
     import gv_engine
 
@@ -92,7 +92,7 @@ def gv_agents(size: int, agents: int, worlds: int) -> Contestant:
     return vector(f"{name} {size}x{size}, {agents_text}", env)
 
 
-def gv_known(name: str, worlds: int, agents: int, **settings: Any) -> Contestant:
+def gv_known(name: str, worlds: int, agents: int, **settings: Any) -> Workload:
     """Return a level that a peer plays by the same rules."""
     import gv_engine
 
@@ -100,26 +100,26 @@ def gv_known(name: str, worlds: int, agents: int, **settings: Any) -> Contestant
     return vector(f"{name}, {agents} agents", env)
 
 
-def multigrid(agents: int = 4) -> Contestant:
+def multigrid(agents: int = 4) -> Workload:
     """Return multigrid, a multi-agent MiniGrid; the view is 7x7."""
     import gymnasium
     import multigrid.envs  # noqa: F401  # registers its environments
 
     env = gymnasium.make("MultiGrid-Empty-8x8-v0", agents=agents, disable_env_checker=True)
-    return _dict_contestant("Empty 8x8, 4 agents", env.unwrapped, range(agents))
+    return _dict_workload("Empty 8x8, 4 agents", env.unwrapped, range(agents))
 
 
-def mosaic_multigrid(agents: int = 4) -> Contestant:
+def mosaic_multigrid(agents: int = 4) -> Workload:
     """Return mosaic-multigrid, the successor of multigrid."""
     from mosaic_multigrid.envs import CollectGame4HIndAgObsEnv10x10N2
 
-    return _dict_contestant(
+    return _dict_workload(
         "collect 10x10, 4 agents", CollectGame4HIndAgObsEnv10x10N2(), range(agents)
     )
 
 
-def _dict_contestant(task: str, env: Any, agents: Any) -> Contestant:
-    """Return a contestant for an environment with dictionaries of actions and end flags by
+def _dict_workload(task: str, env: Any, agents: Any) -> Workload:
+    """Return a workload for an environment with dictionaries of actions and end flags by
     agent."""
     import numpy as np
 
@@ -134,7 +134,7 @@ def _dict_contestant(task: str, env: Any, agents: Any) -> Contestant:
             if all(terminated.values()) or all(truncated.values()):
                 env.reset()
 
-    return Contestant(task, len(agents), step, lambda times: _reset_env(env, times))
+    return Workload(task, len(agents), step, lambda times: _reset_env(env, times))
 
 
 def _reset_env(env: Any, times: int) -> None:
@@ -142,37 +142,37 @@ def _reset_env(env: Any, times: int) -> None:
         env.reset()
 
 
-def lbforaging(agents: int = 4) -> Contestant:
+def lbforaging(agents: int = 4) -> Workload:
     """Return Level-Based Foraging."""
     import gymnasium
     import lbforaging  # noqa: F401  # registers its environments
 
-    return _list_contestant(
+    return _list_workload(
         f"foraging 10x10, {agents} agents", gymnasium.make, agents, "Foraging-2s-10x10-4p-3f-v3"
     )
 
 
-def rware(agents: int = 4) -> Contestant:
+def rware(agents: int = 4) -> Workload:
     """Return the multi-robot warehouse."""
     import gymnasium
     import rware  # noqa: F401  # registers its environments
 
-    return _list_contestant(
+    return _list_workload(
         f"tiny warehouse, {agents} agents", gymnasium.make, agents, "rware-tiny-4ag-v2"
     )
 
 
-def pogema(agents: int = 4) -> Contestant:
+def pogema(agents: int = 4) -> Workload:
     """Return POGEMA, a path-finding environment."""
     from pogema import GridConfig, pogema_v0
 
     config = GridConfig(
         num_agents=agents, size=8, density=0.3, seed=0, max_episode_steps=64, obs_radius=3
     )
-    return _list_contestant(f"ways 8x8, {agents} agents", pogema_v0, agents, config)
+    return _list_workload(f"ways 8x8, {agents} agents", pogema_v0, agents, config)
 
 
-def overcooked() -> Contestant:
+def overcooked() -> Workload:
     """Return Overcooked-AI: its states, without arrays of observations."""
     import numpy as np
     from overcooked_ai_py.mdp.actions import Action
@@ -195,11 +195,11 @@ def overcooked() -> Contestant:
             if done:
                 reset(1)
 
-    return Contestant("cramped_room 5x4, 2 agents", 2, step, reset)
+    return Workload("cramped_room 5x4, 2 agents", 2, step, reset)
 
 
-def _list_contestant(task: str, make: Any, agents: int, config: Any) -> Contestant:
-    """Return a contestant for an environment with lists of actions."""
+def _list_workload(task: str, make: Any, agents: int, config: Any) -> Workload:
+    """Return a workload for an environment with lists of actions."""
     import numpy as np
 
     env = make(config)
@@ -217,35 +217,35 @@ def _list_contestant(task: str, make: Any, agents: int, config: Any) -> Contesta
             if np.all(terminated) or np.all(truncated):
                 env.reset()
 
-    return Contestant(task, agents, step, lambda times: _reset_env(env, times))
+    return Workload(task, agents, step, lambda times: _reset_env(env, times))
 
 
-# ---- the contest -------------------------------------------------------------------------------
+# ---- the comparison ------------------------------------------------------------------------------
 
 
 def main() -> int:
-    """Measure all contestants and print a line for each; return 1 if a ratio is too low."""
+    """Measure all workloads and print a line for each; return 1 if a ratio is too low."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.together", description=__doc__)
     parser.add_argument(
         "--only",
         nargs="+",
-        choices=CONTESTANTS,
+        choices=WORKLOADS,
         metavar="NAME",
-        default=[*CONTESTANTS],
-        help=f"of {', '.join(CONTESTANTS)}",
+        default=[*WORKLOADS],
+        help=f"of {', '.join(WORKLOADS)}",
     )
     parser.add_argument("--rounds", type=int, default=7, help="default 7")
     parser.add_argument("--seconds", type=float, default=0.5, help="CPU time of one measurement")
     options = parser.parse_args()
     workers = {}
     for name in options.only:
-        entry = CONTESTANTS[name]
+        entry = WORKLOADS[name]
         try:
             workers[name] = Worker(entry, entry.settings, entry.cores)
         except PeerError as error:
             print(entry.label, f"cannot take part: {error}", sep="\t")
     about = {
-        name: worker.ask("about", CONTESTANTS[name].packages[:1] or ("llvmlite",))
+        name: worker.ask("about", WORKLOADS[name].packages[:1] or ("llvmlite",))
         for name, worker in workers.items()
     }
     rounds = [
@@ -257,7 +257,7 @@ def main() -> int:
     for name, task in about.items():
         versions = " ".join(f"{package} {version}" for package, version in task["versions"].items())
         speed = f"{median(rates[name] for rates in rounds):,.0f}/s"
-        print(CONTESTANTS[name].label, task["task"], speed, versions, sep="\t")
+        print(WORKLOADS[name].label, task["task"], speed, versions, sep="\t")
     slow = False
     for of, beside, least in RATIOS:
         if of in workers and beside in workers:

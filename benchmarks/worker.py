@@ -1,7 +1,7 @@
-"""Process of one contestant: `python -m benchmarks.worker FUNCTION SETTINGS CORES`.
+"""Process of one workload: `python -m benchmarks.worker FUNCTION SETTINGS CORES`.
 
-It creates the contestant, takes a step and prints the CPU time of the start; then it answers each
-line of JSON with another until its input ends. It needs nothing but Python and what the contestant
+It creates the workload, takes a step and prints the CPU time of the start; then it answers each
+line of JSON with another until its input ends. It needs nothing but Python and what the workload
 imports.
 """
 
@@ -16,32 +16,32 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmarks.contestants import Contestant
+from benchmarks.workloads import Workload
 
 SLICE = 0.02
 """Seconds of work between two readings of the clock."""
 
 
 def main(name: str, settings: dict[str, Any], cores: int) -> None:
-    """Create a contestant and answer questions about it, on `cores` cores, or all for 0."""
+    """Create a workload and answer questions about it, on `cores` cores, or all for 0."""
     limit_cores(cores)
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # keep the contestant's own output out of the answers
+    os.dup2(2, 1)  # keep the workload's own output out of the answers
     make = find_maker(name)
-    contestant = make(**settings)
-    contestant.step(1)
+    workload = make(**settings)
+    workload.step(1)
     print(json.dumps(time.process_time()), file=answers, flush=True)
     for line in sys.stdin:
         question, *arguments = json.loads(line)
         answer: object
         if question == "about":
-            answer = _describe(contestant, *arguments)
+            answer = _describe(workload, *arguments)
         elif question == "memory":
-            answer = _measure_memory(contestant, lambda: make(**settings))
+            answer = _measure_memory(workload, lambda: make(**settings))
         elif question == "growth":
-            answer = _measure_growth(contestant, *arguments)
+            answer = _measure_growth(workload, *arguments)
         else:
-            answer = _measure_rate(getattr(contestant, question), contestant.worlds, *arguments)
+            answer = _measure_rate(getattr(workload, question), workload.worlds, *arguments)
         print(json.dumps(answer), file=answers, flush=True)
 
 
@@ -52,18 +52,18 @@ def limit_cores(cores: int) -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-cores:])
 
 
-def find_maker(name: str) -> Callable[..., Contestant]:
+def find_maker(name: str) -> Callable[..., Workload]:
     """Return the function of a roster entry.
 
     Raises:
         AttributeError: there is no function of this name.
     """
     *module, function = name.split(".")
-    imported = import_module(f"benchmarks.{''.join(module) or 'contestants'}")
-    return getattr(imported, function)  # type: ignore[no-any-return]  # `uses` and `contestants` have no others
+    imported = import_module(f"benchmarks.{''.join(module) or 'workloads'}")
+    return getattr(imported, function)  # type: ignore[no-any-return]  # `engine` and `workloads` have no others
 
 
-def _describe(contestant: Contestant, requirements: list[str]) -> dict[str, Any]:
+def _describe(workload: Workload, requirements: list[str]) -> dict[str, Any]:
     """Return the task, the number of worlds and the versions of packages."""
     import re
     from importlib.metadata import PackageNotFoundError, version
@@ -75,7 +75,7 @@ def _describe(contestant: Contestant, requirements: list[str]) -> dict[str, Any]
             versions[package] = version(package)
         except PackageNotFoundError:  # only a part of the package was built
             versions[package] = pinned[0]
-    return {"task": contestant.task, "worlds": contestant.worlds, "versions": versions}
+    return {"task": workload.task, "worlds": workload.worlds, "versions": versions}
 
 
 def _measure_rate(work: Callable[[int], None], worlds: int, seconds: float) -> tuple[float, float]:
@@ -95,22 +95,22 @@ def _measure_rate(work: Callable[[int], None], worlds: int, seconds: float) -> t
     return done / (time.process_time() - cpu), done / (time.perf_counter() - clock)
 
 
-def _measure_memory(contestant: Contestant, make: Callable[[], Contestant]) -> tuple[float, float]:
+def _measure_memory(workload: Workload, make: Callable[[], Workload]) -> tuple[float, float]:
     """Return the bytes of the process, and of one more world in it."""
     before = resident_bytes()
-    contestants = [make() for _ in range(max(4, 200 // contestant.worlds))]
-    for added in contestants:
+    workloads = [make() for _ in range(max(4, 200 // workload.worlds))]
+    for added in workloads:
         added.step(1)
-    return before, (resident_bytes() - before) / sum(added.worlds for added in contestants)
+    return before, (resident_bytes() - before) / sum(added.worlds for added in workloads)
 
 
-def _measure_growth(contestant: Contestant, steps: int) -> int:
+def _measure_growth(workload: Workload, steps: int) -> int:
     """Return the bytes by which the process grows within `steps` steps, after a tenth of them as
     warm-up."""
-    times = steps // contestant.worlds + 1
-    contestant.step(times // 10)
+    times = steps // workload.worlds + 1
+    workload.step(times // 10)
     before = resident_bytes()
-    contestant.step(times)
+    workload.step(times)
     return resident_bytes() - before
 
 

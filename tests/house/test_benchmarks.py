@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import arena, claims, goals, report, roster
-from benchmarks.arena import Arena, Worker
+from benchmarks import claims, comparison, goals, report, roster
+from benchmarks.comparison import Comparison, Worker
 from benchmarks.peers import PeerError
 from benchmarks.results import sb3
 from benchmarks.results.__main__ import find_row
@@ -37,11 +37,11 @@ def test_workers_answer_and_say_why_they_fail():
 @pytest.mark.thorough
 def test_who_fails_is_out(monkeypatch: pytest.MonkeyPatch):
     entries = {"good": SMALL._replace(measures=("step",)), "bad": SMALL._replace(function="none")}
-    monkeypatch.setattr(arena, "ROSTER", entries)
-    contest = Arena(["bad", "good"], rounds=2, seconds=0.001)
-    contest.run()
-    assert "none" in contest.results["bad"]["failed"]
-    assert len(contest.results["good"]["step"]) == 2
+    monkeypatch.setattr(comparison, "ROSTER", entries)
+    found = Comparison(["bad", "good"], rounds=2, seconds=0.001)
+    found.run()
+    assert "none" in found.results["bad"]["failed"]
+    assert len(found.results["good"]["step"]) == 2
 
 
 def test_names_fit_together():

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from benchmarks.contestants import make_keydoor
+from benchmarks.workloads import make_keydoor
 from components.core import HIDDEN
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
 from gv_engine.play.validation import differential

@@ -1,6 +1,6 @@
-"""Contestants for uses beside stepping: other observations, mixtures, planning and rollouts.
+"""Workloads of the engine beside stepping: other observations, mixtures, planning and rollouts.
 
-Each function returns a contestant as those in `benchmarks.contestants` do.
+Each function returns a workload as those in `benchmarks.workloads` do.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.contestants import Contestant, vector
+from benchmarks.workloads import Workload, vector
 
 _WORLDS = 4096
 _FOR_EVER = 1 << 40
@@ -20,7 +20,7 @@ _STEPS_ON_DISK = 10_000_000
 """Steps after which a folder of episodes is deleted."""
 
 
-def shown(representation: str | dict[str, Any]) -> Contestant:
+def shown(representation: str | dict[str, Any]) -> Workload:
     """Return the key-door level with another observation representation."""
     import gv_engine
 
@@ -34,7 +34,7 @@ def shown(representation: str | dict[str, Any]) -> Contestant:
     return vector(f"key-door 9x9, {representation}", env)
 
 
-def made(copy: bool) -> Contestant:
+def made(copy: bool) -> Workload:
     """Return the key-door level as `gymnasium.make_vec` makes it, for a caller that still has the
     results of the last step; with `copy`, the default, they never change."""
     import gymnasium
@@ -42,17 +42,17 @@ def made(copy: bool) -> Contestant:
     import gv_engine  # noqa: F401  # registers its environments
 
     env: Any = gymnasium.make_vec("GV-Keydoor-9x9-v0", 256, world="compiled", copy=copy)
-    contestant, step = vector("key-door 9x9", env), env.step
+    workload, step = vector("key-door 9x9", env), env.step
     results: list[Any] = []
 
     def step_and_keep(actions: Any) -> None:
         results[:] = [step(actions)]
 
     env.step = step_and_keep
-    return contestant
+    return workload
 
 
-def endless() -> Contestant:
+def endless() -> Workload:
     """Return dynamic obstacles without resets: episodes that are over continue."""
     import gv_engine
 
@@ -63,7 +63,7 @@ def endless() -> Contestant:
     return vector("dynamic obstacles, no resets", env)
 
 
-def transitions() -> Contestant:
+def transitions() -> Workload:
     """Return dynamic obstacles where calls that start an episode do not count as a step."""
     import numpy as np
 
@@ -72,7 +72,7 @@ def transitions() -> Contestant:
     env = gv_engine.GridVectorEnv(
         "dynamic-obstacles-7x7", _WORLDS, world="compiled", copy=False, autoreset_mode="NextStep"
     )
-    contestant, out = vector("dynamic obstacles, transitions", env), env.batch.outputs
+    workload, out = vector("dynamic obstacles, transitions", env), env.batch.outputs
     counted = wanted = 0
 
     def step(times: int) -> None:
@@ -80,27 +80,27 @@ def transitions() -> Contestant:
         wanted += times * _WORLDS
         while counted < wanted:
             counted += _WORLDS - int(np.count_nonzero(out.terminated | out.truncated))
-            contestant.step(1)
+            workload.step(1)
 
-    return contestant._replace(step=step)
+    return workload._replace(step=step)
 
 
-def seeded() -> Contestant:
+def seeded() -> Workload:
     """Return the key-door level with a seeded reset of every world."""
     import gv_engine
 
     env = gv_engine.GridVectorEnv("keydoor-9x9", _WORLDS, world="compiled", copy=False)
     seeds = itertools.count(step=_WORLDS)
-    contestant = vector("key-door 9x9", env)
+    workload = vector("key-door 9x9", env)
 
     def reset(times: int) -> None:
         for seed in itertools.islice(seeds, times):
             env.reset(seed=seed)
 
-    return contestant._replace(reset=reset)
+    return workload._replace(reset=reset)
 
 
-def rollouts(worlds: int = 1024, to_disk: bool = False, compress: bool = False) -> Contestant:
+def rollouts(worlds: int = 1024, to_disk: bool = False, compress: bool = False) -> Workload:
     """Return rollouts of the key-door level with a random policy; steps are steps of the
     environment. With `to_disk`, they are written into a folder, a new one every few gigabytes, with
     `compress` into gzip files."""
@@ -126,7 +126,7 @@ def rollouts(worlds: int = 1024, to_disk: bool = False, compress: bool = False) 
             append(episode)
             done += episode.length
 
-    return Contestant("key-door 9x9", worlds, step, step)
+    return Workload("key-door 9x9", worlds, step, step)
 
 
 class _EndlessFolder:
@@ -159,7 +159,7 @@ class _EndlessFolder:
             self._replace_folder()
 
 
-def expanded(states: int = 1024) -> Contestant:
+def expanded(states: int = 1024) -> Workload:
     """Return the expansion of key-door states by all actions; each action is a step."""
     env = _make_stepped_env(states)
     rows = env.snapshot()
@@ -168,10 +168,10 @@ def expanded(states: int = 1024) -> Contestant:
         for _ in range(times):
             env.expand(rows, trusted=True)
 
-    return Contestant("key-door 9x9", states * env.num_actions, step, step)
+    return Workload("key-door 9x9", states * env.num_actions, step, step)
 
 
-def restored() -> Contestant:
+def restored() -> Workload:
     """Return the restoring of one world among many."""
     env = _make_stepped_env(_WORLDS)
     row = env.snapshot([7])
@@ -180,10 +180,10 @@ def restored() -> Contestant:
         for _ in range(times):
             env.restore(row, [7], trusted=True)
 
-    return Contestant("key-door 9x9", 1, step, step)
+    return Workload("key-door 9x9", 1, step, step)
 
 
-def searched() -> Contestant:
+def searched() -> Workload:
     """Return the search of `examples/shortest_way.py`; a solution is a step."""
     from examples.shortest_way import shortest_way
 
@@ -194,11 +194,11 @@ def searched() -> Contestant:
         for _ in range(times):
             shortest_way(env, start)
 
-    return Contestant("key-door 9x9", 1, step, step)
+    return Workload("key-door 9x9", 1, step, step)
 
 
-def compiled(stride: int) -> Contestant:
-    """Return a contestant that compiles every `stride`-th built-in grid, as `gv-engine compile
+def compiled(stride: int) -> Workload:
+    """Return a workload that compiles every `stride`-th built-in grid, as `gv-engine compile
     --all` does; a compiled grid counts as one step."""
     from gv_engine.compiler import batch_program
     from gv_engine.envs.backends.backend import make_batch
@@ -213,11 +213,11 @@ def compiled(stride: int) -> Contestant:
                 batch_program._PROGRAMS.clear()
                 make_batch(scenario, 1, "compiled")
 
-    return Contestant(f"one in {stride} grids", len(scenarios), step, step)
+    return Workload(f"one in {stride} grids", len(scenarios), step, step)
 
 
-def ppo_training() -> Contestant:
-    """Return a contestant that trains by PPO with default settings in the key-door level; its speed
+def ppo_training() -> Workload:
+    """Return a workload that trains by PPO with default settings in the key-door level; its speed
     is in steps of the environment."""
     from gv_engine.plugins.learning.config import Config
     from gv_engine.plugins.learning.ppo import Learner, make_training_env
@@ -231,7 +231,7 @@ def ppo_training() -> Contestant:
         for _ in range(times):
             learner.update()
 
-    return Contestant("key-door 9x9", config.num_envs * config.num_steps, step, step)
+    return Workload("key-door 9x9", config.num_envs * config.num_steps, step, step)
 
 
 def _make_stepped_env(worlds: int) -> Any:

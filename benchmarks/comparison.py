@@ -1,4 +1,4 @@
-"""The contest: one process per contestant, and rounds in which contestants take turns."""
+"""Comparisons: one process per workload, and rounds in which workloads take turns."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ STARTS = 3
 
 
 class Worker:
-    """Process of a contestant, see `benchmarks.worker`.
+    """Process of a workload, see `benchmarks.worker`.
 
     Args:
-        entry: contestant.
+        entry: workload.
         settings: arguments of its function.
         cores: number of cores to use; 0 for all.
 
@@ -35,7 +35,7 @@ class Worker:
             and CPU time.
 
     Raises:
-        PeerError: the contestant cannot be set up.
+        PeerError: the workload cannot be set up.
     """
 
     def __init__(
@@ -91,11 +91,11 @@ class Worker:
         return lines[-1].strip() if lines else "it ended without a word"
 
 
-class Arena:
-    """Contest of contestants that take turns.
+class Comparison:
+    """Comparison of workloads that take turns.
 
     Args:
-        names: names of the contestants in `ROSTER`.
+        names: names of the workloads in `ROSTER`.
         rounds: repetitions of each measurement.
         seconds: CPU time of one measurement.
 
@@ -130,7 +130,7 @@ class Arena:
 
     @contextlib.contextmanager
     def _guard(self, name: str, what: str) -> Iterator[None]:
-        """Context manager that excludes a contestant after its first failure."""
+        """Context manager that excludes a workload after its first failure."""
         if sys.stderr.isatty():
             print(f"\r\033[K{what}: {name} ", end="", file=sys.stderr, flush=True)
         try:
@@ -139,7 +139,7 @@ class Arena:
             self.results[name] = {"failed": str(error)}
 
     def _set_up(self, name: str) -> None:
-        """Choose the fastest batch size of a contestant and start its process."""
+        """Choose the fastest batch size of a workload and start its process."""
         entry = ROSTER[name]
         speeds = {}
         for worlds in entry.batches:
@@ -153,7 +153,7 @@ class Arena:
         self.results[name] |= self._workers[name].ask("about", entry.packages[:2] or OWN)
 
     def _measure(self, what: str, rounds: int, *arguments: object) -> None:
-        """Measure something in all contestants that support it, in turns."""
+        """Measure something in all workloads that support it, in turns."""
         for _ in range(rounds):
             for name, figures in self.results.items():
                 if what in ROSTER[name].measures and "failed" not in figures:
@@ -163,7 +163,7 @@ class Arena:
                         )
 
     def _measure_once(self, name: str, what: str, *arguments: object) -> Any:
-        """Return one measurement of a contestant; starts use a new process."""
+        """Return one measurement of a workload; starts use a new process."""
         if what != "start":
             return self._workers[name].ask(what, *arguments)
         worker = Worker(ROSTER[name], self._settings[name])

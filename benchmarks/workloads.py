@@ -1,6 +1,6 @@
-"""Contestants: environments that are measured, each created in its own process, see `worker`.
+"""Workloads: environments that are measured, each created in its own process, see `worker`.
 
-A contestant takes random actions and resets finished episodes, as a training loop would.
+A workload takes random actions and resets finished episodes, as a training loop would.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 
 
-class Contestant(NamedTuple):
+class Workload(NamedTuple):
     """Environment to measure.
 
     Attributes:
@@ -30,7 +30,7 @@ class Contestant(NamedTuple):
     reset: Callable[[int], None]
 
 
-@functools.cache  # shared, so that it does not count as a contestant's memory
+@functools.cache  # shared, so that it does not count as a workload's memory
 def _sample_actions(worlds: int, number: int = 8) -> Any:
     import numpy as np
 
@@ -87,7 +87,7 @@ def gv_vector(
     threads: int = 1,
     scenario: str = "",
     mode: str = "NextStep",
-) -> Contestant:
+) -> Workload:
     """Return the engine's vector environment of the key-door level, another sized level, or a
     scenario."""
     import gv_engine
@@ -99,8 +99,8 @@ def gv_vector(
     return vector(scenario or f"key-door {size}x{size}", env)
 
 
-def vector(task: str, env: Any, limit: int = 500) -> Contestant:
-    """Return a contestant for one of the engine's vector environments, with episodes spread over
+def vector(task: str, env: Any, limit: int = 500) -> Workload:
+    """Return a workload for one of the engine's vector environments, with episodes spread over
     all steps up to `limit`."""
     import numpy as np
 
@@ -118,10 +118,10 @@ def vector(task: str, env: Any, limit: int = 500) -> Contestant:
         for _ in range(times):
             env.reset()
 
-    return Contestant(task, worlds, step, reset)
+    return Workload(task, worlds, step, reset)
 
 
-def gv_minigrid(level: str, worlds: int = 1024) -> Contestant:
+def gv_minigrid(level: str, worlds: int = 1024) -> Workload:
     """Return the engine's vector environment of a MiniGrid level, with MiniGrid's observations."""
     import gymnasium
 
@@ -131,7 +131,7 @@ def gv_minigrid(level: str, worlds: int = 1024) -> Contestant:
     return vector(_level_title(level), env, env.scenario.max_steps)
 
 
-def gv_single(world: str = "compiled") -> Contestant:
+def gv_single(world: str = "compiled") -> Workload:
     """Return a single environment of the engine, created by `gymnasium.make`."""
     import gymnasium
 
@@ -140,7 +140,7 @@ def gv_single(world: str = "compiled") -> Contestant:
     return _make_single("key-door 9x9", gymnasium.make("GV-Keydoor-9x9-v0", world=world))
 
 
-def floor(worlds: int = 4096) -> Contestant:
+def floor(worlds: int = 4096) -> Workload:
     """Return the hand-fused kernel of `benchmarks.floor`."""
     import numpy as np
 
@@ -159,14 +159,14 @@ def floor(worlds: int = 4096) -> Contestant:
         for _ in range(times):
             kernel.reset(*state)
 
-    return Contestant("key-door 9x9", worlds, step, reset)
+    return Workload("key-door 9x9", worlds, step, reset)
 
 
 # ---- the peers -------------------------------------------------------------------------------
 
 
-def _make_single(task: str, env: Any) -> Contestant:
-    """Return a contestant for a Gymnasium environment."""
+def _make_single(task: str, env: Any) -> Workload:
+    """Return a workload for a Gymnasium environment."""
     import numpy as np
 
     env.reset(seed=0)
@@ -183,10 +183,10 @@ def _make_single(task: str, env: Any) -> Contestant:
         for _ in range(times):
             env.reset()
 
-    return Contestant(task, 1, step, reset)
+    return Workload(task, 1, step, reset)
 
 
-def minigrid(level: str = "DoorKey-8x8-v0") -> Contestant:
+def minigrid(level: str = "DoorKey-8x8-v0") -> Workload:
     """Return MiniGrid, created by `gymnasium.make`; its vector environments are slower."""
     import gymnasium
     import minigrid  # noqa: F401  # registers its environments
@@ -202,7 +202,7 @@ def _level_title(level: str) -> str:
     return level.removesuffix("-v0").replace("-", " ")
 
 
-def gym_gridverse() -> Contestant:
+def gym_gridverse() -> Workload:
     """Return gym-gridverse, whose rules the engine reproduces, over Python objects.
 
     It uses the outer environment, because the Gym wrapper needs a Gym version that no longer
@@ -240,10 +240,10 @@ def gym_gridverse() -> Contestant:
             env.reset()
             _ = env.observation
 
-    return Contestant("key-door 9x9", 1, step, reset)
+    return Workload("key-door 9x9", 1, step, reset)
 
 
-def griddly() -> Contestant:
+def griddly() -> Workload:
     """Return Griddly's port of DoorKey, through the C++ calls that its Gym wrapper makes."""
     import numpy as np
     from griddly import GymWrapper, gd
@@ -272,10 +272,10 @@ def griddly() -> Contestant:
             env.game.reset()
             np.array(player.observe(), copy=False)
 
-    return Contestant("DoorKey 8x8", 1, step, reset)
+    return Workload("DoorKey 8x8", 1, step, reset)
 
 
-def envpool(worlds: int, level: str = "DoorKey-8x8-v0") -> Contestant:
+def envpool(worlds: int, level: str = "DoorKey-8x8-v0") -> Workload:
     """Return EnvPool's MiniGrid in C++, with one thread."""
     import envpool as pool
     import numpy as np
@@ -295,10 +295,10 @@ def envpool(worlds: int, level: str = "DoorKey-8x8-v0") -> Contestant:
         for _ in range(times):
             env.reset()
 
-    return Contestant(_level_title(level), worlds, step, reset)
+    return Workload(_level_title(level), worlds, step, reset)
 
 
-def pufferlib(worlds: int, across: int = 11) -> Contestant:
+def pufferlib(worlds: int, across: int = 11) -> Workload:
     """Return PufferLib's C grid: mazes from a store, a square view, no occlusion, no keys, no
     doors."""
     import os
@@ -332,10 +332,10 @@ def pufferlib(worlds: int, across: int = 11) -> Contestant:
         for _ in range(times):
             binding.vec_reset(envs, 0)
 
-    return Contestant(f"maze 9x9, {across}x{across} view", n, step, reset)
+    return Workload(f"maze 9x9, {across}x{across} view", n, step, reset)
 
 
-def navix(worlds: int, view: str, level: str = "DoorKey-8x8-v0") -> Contestant:
+def navix(worlds: int, view: str, level: str = "DoorKey-8x8-v0") -> Workload:
     """Return NAVIX; its first-person views cost more than showing the whole grid."""
     return _make_jax(_level_title(level), worlds, *_compile_navix(view, level))
 
@@ -349,7 +349,7 @@ def _compile_navix(view: str, level: str) -> tuple[Any, Any]:
     return _compile_jax(env.reset, env.step)
 
 
-def xland_minigrid(worlds: int) -> Contestant:
+def xland_minigrid(worlds: int) -> Workload:
     """Return XLand-MiniGrid's DoorKey; its 7x7 view sees through walls."""
     return _make_jax("DoorKey 8x8", worlds, *_compile_xland_minigrid())
 
@@ -384,8 +384,8 @@ def _compile_jax(reset: Any, step: Any) -> tuple[Any, Any]:
     return jax.jit(jax.vmap(begin)), jax.jit(steps)
 
 
-def _make_jax(task: str, worlds: int, reset_all: Any, step_all: Any) -> Contestant:
-    """Return a contestant for compiled JAX functions."""
+def _make_jax(task: str, worlds: int, reset_all: Any, step_all: Any) -> Workload:
+    """Return a workload for compiled JAX functions."""
     import jax
 
     keys = jax.random.split(jax.random.PRNGKey(0), worlds)
@@ -400,4 +400,4 @@ def _make_jax(task: str, worlds: int, reset_all: Any, step_all: Any) -> Contesta
         for _ in range(times):
             jax.block_until_ready(reset_all(keys))
 
-    return Contestant(task, worlds, step, reset)
+    return Workload(task, worlds, step, reset)
