@@ -136,9 +136,9 @@ def make_batch_type(layout: Layout, elements: Elements, is_checked: bool) -> Rec
 
 def run_worlds(batch: BatchRecord, plan: BatchPlan, start: int, stop: int, mode: int) -> int:
     """Step the worlds `start` to `stop` - 1 by the actions in `batch.actions`, and write their
-    results into the other arrays. Instead of an action, a world can have RESTART, LOOK (observe
-    without a step) or KEEP (do nothing). Return the number of worlds that failed. `mode` is the
-    autoreset mode."""
+    results into the other arrays. Instead of an action, a world can have RESTART, LOOK (write the
+    results without a step) or KEEP (do nothing). Return the number of worlds that failed. `mode` is
+    the autoreset mode."""
     failed = 0
     for i in range(start, stop):
         later_world = batch.rows[i + PREFETCH_DISTANCE]
@@ -182,6 +182,10 @@ def run_world(batch: BatchRecord, plan: BatchPlan, i: int, mode: int) -> None:
                 if is_playing(batch, plan, group, w):
                     step_group_world(batch, plan, group, i, w)
             is_shown = not resets_in_step(mode, w.terminated != 0 or w.truncated != 0)
+        else:  # the world was restored
+            for k in plan.agent_indices:
+                write_outputs(batch, first_line + k, w, k + 1)
+            clear_terms(batch.terms[first_line : first_line + plan.num_agents])
         for group in plan.groups:
             if is_playing(batch, plan, group, w):
                 write_group_outputs(batch, plan, group, i, w, is_shown)

@@ -574,7 +574,7 @@ NEXT_STEP, SAME_STEP, DISABLED = range(3)
 """Autoreset modes with the meaning of `gymnasium.vector.AutoresetMode`."""
 
 RESTART, LOOK, KEEP = -1, -2, -3
-"""Values in place of an action: start a new episode, only show the world, or leave it unchanged."""
+"""Values in place of an action: start a new episode, show the last results, or change nothing."""
 RANDOM_LEVEL = -1
 """Value in place of the index of a listed level: a random one."""
 
@@ -635,8 +635,8 @@ WorldIndex = int | NDArray[np.int64]
 def make_look_actions(
     num_worlds: int, num_agents: int, looking_worlds: WorldIndex
 ) -> NDArray[np.int64]:
-    """Return (num_worlds * num_agents,) actions for `Backend.step`: LOOK, which only writes the
-    observations, for `looking_worlds`; KEEP, which changes nothing, for all other worlds."""
+    """Return (num_worlds * num_agents,) actions for `Backend.step`: LOOK, which writes the
+    results without a step, for `looking_worlds`; KEEP, which changes nothing, for the others."""
     actions = np.full((num_worlds, num_agents), KEEP)
     actions[looking_worlds] = LOOK
     return actions.ravel()

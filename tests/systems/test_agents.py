@@ -158,7 +158,7 @@ def test_minigrids_missions_are_those_of_all(level: str):
     played = Scenario.load({"extends": f"MiniGrid-{level}-v0", "agents": 3})
     worlds = make_batch(played, 5, "object")
     worlds.reset(np.ones(5, np.bool_))
-    told = worlds.outputs.reshape_by_world("mission", 5)
+    told = worlds.outputs.mission.reshape(5, 3, -1)
     assert (told == told[:, :1]).all()
     assert len(np.unique(told)) > 1
 
@@ -184,14 +184,14 @@ ROLES: dict[str, Any] = {
 
 def test_a_function_for_some_agents_runs_in_their_turns(world: str):
     game = Session(scenario("EK>#\nEK>#\nEK>#", **{**RULES, **ROLES, "legend": {}}), world)
-    masks = game.batch.outputs.reshape_by_world("mask", 2)[1]
+    masks = game.batch.outputs.mask.reshape(2, 3, -1)[1]
     names = game.scenario.action_names
     does = [{name for name, valid in zip(names, mask) if valid} for mask in masks.tolist()]
     # a bump ends the episode of each
     assert does == [{"TURN_LEFT", "MOVE_FORWARD"}, {"MOVE_FORWARD"}, {"TURN_LEFT", "MOVE_FORWARD"}]
     game.act(3 * (TURN_LEFT,), 3 * (TURN_LEFT,))
     assert game.row["agent"]["facing"][1:4].tolist() == [2, 3, 2]
-    assert game.batch.outputs.reshape_by_world("rewards", 2)[1].tolist() == [4, -1, 4]
+    assert game.batch.outputs.rewards.reshape(2, 3)[1].tolist() == [4, -1, 4]
     game.act(3 * (PICK_N_DROP,), 3 * (MOVE_FORWARD,), 3 * (MOVE_FORWARD,))
     assert game.row["agent"]["holding"][1:4].astype(bool).tolist() == [False, False, True]
     assert game.row["done"].tolist() == [0, 0, 1, 1]

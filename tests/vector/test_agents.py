@@ -159,7 +159,8 @@ def test_the_whole_grid_shows_all_agents():
     played = level(*CREWS[0])
     for worlds in both(played, seed=2):
         rows = worlds.snapshot(np.arange(WORLDS))
-        whole = worlds.outputs.reshape_by_world("whole", WORLDS)
+        whole = worlds.outputs.whole
+        whole = whole.reshape(WORLDS, -1, *whole.shape[1:])
         places = [[row["position"][axis][1:3].tolist() for axis in "yx"] for row in rows]
         for seen, (ys, xs) in zip(whole, places, strict=True):
             for own, picture in enumerate(seen):

@@ -33,13 +33,15 @@ class RowBatch(Backend):
                 out.rewards[i] = out.returns[i] = out.lengths[i] = 0
                 out.terminated[i] = out.truncated[i] = out.success[i] = False
                 self.begin(i)
-            elif actions[i] >= 0:
-                self.simulation.step(self.scenario.actions[actions[i]])
-                out.terms[i] = self.simulation.terms_of()
+            else:
+                is_step = actions[i] >= 0
+                if is_step:
+                    self.simulation.step(self.scenario.actions[actions[i]])
+                out.terms[i] = self.simulation.terms_of() if is_step else 0.0
                 out.rewards[i], out.returns[i] = world.reward[1], world.total[1]
                 out.lengths[i], out.success[i] = world.steps, world.success[1]
                 out.terminated[i], out.truncated[i] = world.terminated, world.truncated
-                if resets_in_step(mode, world.terminated or world.truncated):
+                if is_step and resets_in_step(mode, world.terminated or world.truncated):
                     self.show(i, "final_")
                     self.begin(i)
             self.show(i)

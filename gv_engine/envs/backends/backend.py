@@ -117,12 +117,6 @@ class StepArrays:
         empty = [name for name in _OBSERVATION_ARRAYS if not getattr(self, name).shape[1]]
         return {*empty, *(f"final_{name}" for name in empty)}
 
-    def reshape_by_world(self, name: str, num_worlds: int) -> NDArray[Any]:
-        """Return the array `name`, with one entry per agent of each world, as (N, A, ...) for N
-        worlds."""
-        array: NDArray[Any] = getattr(self, name)
-        return array.reshape(num_worlds, len(array) // num_worlds, *array.shape[1:])
-
     def make_similar(self) -> StepArrays:
         """Return a copy with new arrays of the same content. Only the `final_` arrays, of ended
         episodes, are shared."""
@@ -265,8 +259,7 @@ class Backend:
         one for all, and write their observations into `outputs`. With `trusted`, the rows' content
         is not checked.
 
-        The reward terms in `outputs` become 0; `terminated`, `truncated` and `success` are those
-        of the rows.
+        The reward terms in `outputs` become 0, the other results are those of the rows.
 
         Args:
             trusted: the rows are unchanged rows of this scenario's worlds, so that only their
@@ -277,23 +270,8 @@ class Backend:
         """
         rows = self.check_rows(rows, trusted)
         self.set_rows(worlds, rows)
-        names = "terms", "success", "terminated", "truncated"
-        terms, success, terminated, truncated = (
-            self.outputs.reshape_by_world(name, len(self)) for name in names
-        )
-        terms[worlds] = 0.0  # or the terms of another member would stay
         self.show_worlds(worlds)
         self.set_generators(worlds, rows["rng"])  # showing may have used the generators
-        # by agent, from the flags of the world, as `write_outputs` of `world.simulation`
-        done = rows["done"][..., 1:]
-        world_terminated, world_truncated = (
-            rows[name][..., None] for name in ("terminated", "truncated")
-        )
-        terminated[worlds] = done
-        truncated[worlds] = np.where(
-            done, world_truncated & world_terminated, world_truncated | world_terminated
-        )
-        success[worlds] = rows["success"][..., 1:]
 
     def check_rows(self, rows: NDArray[Any], trusted: bool) -> NDArray[Any]:
         """Return `rows`, records of world states. Raise an error if they are not valid for this
@@ -309,7 +287,8 @@ class Backend:
         return rows
 
     def show_worlds(self, worlds: WorldIndex) -> None:
-        """Write the observations and action masks of `worlds` into `outputs`, without a step.
+        """Write the results of the last step of `worlds`, and what their agents observe now, into
+        `outputs`, without a step.
 
         Raises:
             RuleError: as for `step`.

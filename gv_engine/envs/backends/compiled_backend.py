@@ -219,8 +219,8 @@ class CompiledBatch(Backend):
             self._raise_error(np.arange(start, stop))
 
     def show_worlds(self, worlds: WorldIndex) -> None:
-        """Write the observations and action masks of these worlds into `outputs`, without a
-        step."""
+        """Write the results of the last step of these worlds, and what their agents observe now,
+        into `outputs`, without a step."""
         indices = np.atleast_1d(worlds)
         if indices.size > _MAX_SINGLE_WORLDS:
             super().show_worlds(worlds)

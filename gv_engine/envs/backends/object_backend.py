@@ -93,7 +93,7 @@ class ObjectBatch(Backend):
             for _, line in agent_lines:
                 clear_outputs(views, line)
             self._begin_episode(i)
-        elif first_action >= 0:  # else the world is only observed
+        elif first_action >= 0:
             simulation.step(*map(self._get_action, actions))
             for agent, line in agent_lines:
                 write_outputs(views, line, world, agent)
@@ -103,6 +103,10 @@ class ObjectBatch(Backend):
                 for _, line in agent_lines:
                     out.final_terms[line] = out.terms[line]
                 self._begin_episode(i)
+        else:  # the world was restored
+            for agent, line in agent_lines:
+                write_outputs(views, line, world, agent)
+                out.terms[line] = 0.0
         self._write_observed(i, self._observed_views, views.member, views.facing)
 
     def _begin_episode(self, i: int) -> None:
