@@ -502,7 +502,7 @@ class StatusPanel:
         """Draw the panel into `rect`; return False if there is a message that did not fit."""
         line, message = self._line, self._scene.message
         if not self._is_research:
-            return self._draw_for_player(rect)
+            return self._draw_for_player(rect.copy())
         self._painter.draw_card(rect)
         inner = rect.inflate(-line, -line * 3 // 4)
         if inner.w < 4 * line or inner.h < line:

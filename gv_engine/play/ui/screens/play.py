@@ -505,10 +505,11 @@ class PlayScreen(GameScreen):
         super().draw_controls(painter, rect)
 
     def _draw_hints(self, painter: Painter, rest: Rect, max_lines: int, message: str) -> None:
-        if self._layout and not (self.is_research or self._has_timeline):
-            above = self._layout.controls.y + int(self.bar_lines * painter.line_height)
-            if self._layout.side.h and self._layout.side.y >= above:
-                above = self._layout.side.bottom
+        if (layout := self._layout) and not (self.is_research or self._has_timeline):
+            above = layout.controls.y + int(self.bar_lines * painter.line_height)
+            for each in (layout.panel, layout.side):
+                if each.h and each.y >= above:
+                    above = each.bottom
             rest.centery = (above + painter.area.bottom) // 2  # of the bar below the board
         super()._draw_hints(painter, rest, max_lines, message)
 
