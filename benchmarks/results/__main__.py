@@ -116,8 +116,8 @@ def find_success(policy: PolicyFile, level: Scenario) -> float:
 
 def train_seed(row: Row, seed: int, runs: Path, end: float) -> dict[str, Any] | None:
     """Train one seed of a row, from its checkpoint if there is one, until `time.monotonic()`
-    reaches `end`, and evaluate its last policy. Return the result; None if it has not finished,
-    unless it is judged in held-out levels."""
+    reaches `end`, and evaluate its last policy. Return the result; None if the training is
+    unfinished and the row has no held-out levels."""
     from gv_engine.plugins.learning.run_folder import RUN_FILE, Run
     from gv_engine.plugins.learning.training import Training
 
@@ -149,7 +149,9 @@ def train_seed(row: Row, seed: int, runs: Path, end: float) -> dict[str, Any] | 
             return None
         policy = run.policy_file(training.learner)
     seconds = before + time.process_time() - began
-    found = evaluate_policy(policy, scenario, episodes=EPISODES, seed=FIRST_SEED)
+    print(f"{row.table}/{row.name}, seed {seed}: evaluating", flush=True)
+    episodes = HELD_OUT if row.held_out else EPISODES
+    found = evaluate_policy(policy, scenario, episodes=episodes, seed=FIRST_SEED)
     result: dict[str, Any] = {
         "seed": seed,
         "steps": steps,
@@ -202,18 +204,20 @@ def repeat_row(row: Row, learner: RowLearner, seeds: range, runs: Path, minutes:
     """Train the seeds of a row that have no result yet, and write the results. Return False if the
     time was over first."""
     end, folder = time.monotonic() + 60 * minutes, runs / learner.folder
-    for seed in seeds:
+    is_complete = True
+    for number, seed in enumerate(seeds):
         done = [each["steps"] for each in row.read_results(folder) if each["seed"] == seed]
         if done and done[0] >= row.config.steps:
             continue
-        result = learner.train(row, seed, runs, end)
+        now = time.monotonic()
+        share = (end - now) / (len(seeds) - number) if row.held_out else end - now
+        result = learner.train(row, seed, runs, now + share)
         if result is None:
             return False
         row.add_results(folder, [result])
         print(f"{row.table}/{row.name}", json.dumps(result), flush=True)
-        if result["steps"] < row.config.steps:
-            return False
-    return True
+        is_complete &= result["steps"] >= row.config.steps
+    return is_complete
 
 
 # ---- the page ------------------------------------------------------------------------------------
@@ -315,7 +319,9 @@ def main() -> int:
     text = "number of seeds, or A:B for those from A to B - 1; default 10"
     parser.add_argument("--seeds", type=_parse_seeds, default=range(10), metavar="N", help=text)
     parser.add_argument("--by", choices=LEARNERS, default="engine", help="learner")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="time to train")
+    parser.add_argument(
+        "--minutes", type=float, default=float("inf"), help="time to train all seeds"
+    )
     parser.add_argument("--runs", type=Path, default=Path("result-runs"), help="folder of the runs")
     parser.add_argument("--record", action="store_true", help="put yours in place of the recorded")
     parser.add_argument("--page", action="store_true", help=f"write the tables of {PAGE.name}")

@@ -50,6 +50,7 @@ def write(folder: Path, files: dict[str, bytes]) -> Path:
         ("ppo", "learner.net", {}, "learner.net: the entry 'actor.bias' is missing"),
         ("plr", "learner.curriculum.scores", torch.zeros(1).double(), "curriculum.scores has 1"),
         ("plr", "learner.curriculum.updates", -1, "played_at has .*; expected numbers from 0"),
+        ("plr", "learner.curriculum.updates", 2**70, "curriculum.updates has"),
         ("accel", "learner.curriculum.rows", torch.zeros(1, 3, dtype=torch.uint8), "rows"),
         ("noveld", "learner.visited", [[0], ["a"], [], []], "visited.1..0. is of type str"),
         ("self", "learner.partners.pool", [], "partners.pool has 0"),

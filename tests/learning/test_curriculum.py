@@ -9,6 +9,7 @@ from gv_engine import AgentsVectorEnv, Scenario
 from gv_engine.envs.level_sets import compute_content_keys, find_layouts, iter_level_keys, level_set
 from gv_engine.learning import train
 from gv_engine.plugins.learning.config import ConfigError
+from tests.fuzz.checkpoints import as_bytes
 from tests.learning.drawn import make_learner
 
 torch: Any = pytest.importorskip("torch")
@@ -105,7 +106,7 @@ def test_worlds_play_their_level_again_until_the_update_ends(world, monkeypatch)
 
 
 def test_the_score_of_a_level_is_its_mean_positive_advantage():
-    learner = make_learner("pogema-8x8-4a", "object", curriculum="plr", num_envs=2, num_steps=4)
+    learner = make_learner("pogema-8x8-4a", "object", curriculum="plr", num_envs=2, num_steps=8)
     plr, agents = learner.curriculum, learner.spec.agents
     plr.begin_update()
     live = torch.ones(2, 2 * agents, dtype=torch.bool)
@@ -115,11 +116,17 @@ def test_the_score_of_a_level_is_its_mean_positive_advantage():
     advantages[:, agents] = -7.0
     plr.end_update(advantages, live)
     of_first = (2 * (agents - 1) + 7) / (2 * agents - 1)
-    assert plr.scores == pytest.approx([of_first, (agents - 1) / agents])
+    found = {int(key): score for key, score in zip(plr._keys, plr.scores, strict=False)}
+    keys = compute_content_keys(plr._playing, learner.env.scenario.layout, plr._is_read)
+    scores = of_first, (agents - 1) / agents
+    assert found == pytest.approx(dict(zip(keys.tolist(), scores, strict=True)))
+    plr._playing = plr._playing[[0, 0]]  # both worlds play one level
+    plr.end_update(advantages, live)
+    assert plr.scores[plr._keys[:2] == keys[0]] == pytest.approx(sum(scores) / 2)
 
 
 def test_a_full_buffer_keeps_the_levels_with_high_scores():
-    more: Any = {"level_buffer_size": 3, "staleness_coef": 0.0, "num_envs": 1, "num_steps": 8}
+    more: Any = {"level_buffer_size": 3, "staleness_coef": 0.0, "num_envs": 1, "num_steps": 16}
     learner = make_learner(SCENARIO, "object", curriculum="plr", **more)
     plr, env, rows = learner.curriculum, learner.env, list[Any]()
     while len({*keys_of(np.array(rows))} if rows else ()) < 5:
@@ -208,6 +215,21 @@ def test_edits_change_one_thing_and_cut_off_nothing(level):
     assert kinds["object"] > 20 or level == "hunt"
 
 
+def test_an_update_is_as_long_as_an_episode(here):
+    says = "num_steps is 256, and an episode of keydoor-9x9 has up to 500 steps: .*=500, or a lower"
+    for name in "plr", "accel":
+        with pytest.raises(ConfigError, match=says):
+            train("keydoor-9x9", {"curriculum": name, "steps": 1}, out="run")
+    assert not (here / "run").exists()
+
+
+def test_a_buffer_fits_into_a_checkpoint():
+    with pytest.raises(
+        ConfigError, match=r"level_buffer_size is 1000000; expected at most \d+, as a"
+    ):
+        make_learner(SCENARIO, "object", curriculum="plr", level_buffer_size=10**6, **SMALL)
+
+
 def test_edits_need_things_that_can_move(here):
     for level in "BabyAI-GoToLocal-v0", "2048":
         with pytest.raises(ConfigError, match=f"and {level} has .*: choose plr or random"):
@@ -232,6 +254,9 @@ def test_edited_levels_are_played_after_a_replay_and_are_not_held_out(world):
             assert not accel.learns
             assert not accel.is_measured.any()
             edited.update(children)
+            other = make_learner(SCENARIO, world, levels=train, **more, **SMALL)
+            other.restore(learner.state())
+            assert as_bytes(other.curriculum.state()) == as_bytes(accel.state())
         assert bool(len(accel._children)) == accel._is_replay
     assert edited - {*find_layouts(train, world)}
     assert not edited & layouts

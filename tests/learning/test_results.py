@@ -200,6 +200,8 @@ def test_a_row_with_held_out_levels_stands_with_the_steps_that_it_has(tables: Pa
 
 def test_policies_fit_the_mazes_that_they_are_judged_in():
     row = results.find_row("mazes/accel")
+    assert row.config.replay_prob == 0.8
+    assert results.find_row("mazes/plr").config.replay_prob == 0.5
     levels = [results.load_level(each) for each in (row.scenario, *row.held_out.values())]
     spec, *others = (ScenarioSpec.of_scenario(each) for each in levels)
     assert len(others) == len(row.published)

@@ -79,6 +79,8 @@ def _list_bounds(
             yield f"the length of curriculum.{name}", len(levels[name]), num_levels, num_levels
         yield "curriculum.played_at", levels["played_at"], 0, levels["updates"]
         yield "curriculum.scores", levels["scores"], 0, math.inf
+        yield "curriculum.updates", levels["updates"], 0, 2**53
+        yield "curriculum.is_filled", int(levels["is_filled"]), 0, int(num_levels > 0)
     if "pool" in (partners := state["partners"]):
         pool_size = len(partners["pool"])
         yield "the length of partners.pool", pool_size, int(num_steps > 0), math.inf

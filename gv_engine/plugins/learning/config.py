@@ -133,8 +133,8 @@ class Hyperparameters:
         curriculum: "random", "plr" or "accel", see `curriculum.py`.
         level_buffer_size: number of levels that a curriculum other than "random" keeps.
         replay_prob: probability that an update replays levels of the curriculum.
-        train_on_new_levels: let a curriculum learn from all updates, not only from replays.
-        replay_temperature: from 0.01; the higher, the less the scores of levels count.
+        train_on_new_levels: learn from all updates of a curriculum, not only from replays.
+        replay_temperature: from 0.01; the higher, the more equal the probabilities of levels.
         staleness_coef: share of the probability of a replay that depends on the time since the last
             update that played a level.
         exploration_steps: steps of all worlds over which the share of random actions falls.
@@ -178,7 +178,7 @@ class Hyperparameters:
     rnd_coef: float = define_setting(0.5)
     curriculum: str = define_setting("random", words=CURRICULA)
     level_buffer_size: int = define_setting(1000, 1, _MANY)
-    replay_prob: float = define_setting(0.5, 0, 1)
+    replay_prob: float = define_setting(0.5, 0.01, 0.99)
     train_on_new_levels: bool = define_setting(False)
     replay_temperature: float = define_setting(1.0, 0.01)
     staleness_coef: float = define_setting(0.3, 0, 1)

@@ -24,11 +24,13 @@ from gv_engine.envs.level_sets import (
     level_set,
 )
 from gv_engine.envs.vector_environment import GridVectorEnv
-from gv_engine.plugins.learning.config import Hyperparameters
+from gv_engine.plugins.learning.config import ConfigError, Hyperparameters
 from gv_engine.plugins.learning.level_edits import LevelEditor
 from gv_engine.plugins.learning.torch_library import Tensor, torch
 from gv_engine.scenario.scenario import Scenario
 
+_MAX_BYTES = 2**29
+"""Size of a buffer of levels; a checkpoint has at most twice as many bytes."""
 _NUM_EDITS = 5
 """Number of edits of a child."""
 
@@ -42,8 +44,8 @@ class RandomLevels:
         rng: generator to sample levels with.
 
     Attributes:
-        is_measured: (W,) True where the level of the episode was sampled uniformly; the metrics of
-            the training are of these episodes.
+        is_measured: (W,) True where the level was sampled uniformly; only such episodes are in the
+            metrics.
         learns: whether the network learns from the steps of the present update.
     """
 
@@ -68,7 +70,7 @@ class RandomLevels:
         """Score the levels of the update. Here: do nothing, as random levels have no scores.
 
         Args:
-            advantages: (T, N) advantages of the T steps since then, of all agents of all worlds.
+            advantages: (T, N) advantages of the T steps of this update, of all agents.
             live: (T, N) True where the agent took part in the step.
         """
 
@@ -84,21 +86,30 @@ class LevelReplay(RandomLevels):
     """Prioritised level replay: a buffer of levels, and one level in each world for a whole update.
 
     A world that ends an episode begins it again. The levels of an update are sampled from the
-    buffer with the probability `replay_prob`, as soon as the buffer is half full, or an update of
-    new levels had none that was not in it; otherwise they are new ones. The score of a level is the
-    mean of the positive parts of the advantages in the last update that played it: high where the
-    agent has done better than its critic expects. Scores and staleness give the probabilities of a
-    replay, see `find_replay_probabilities`. When the buffer is full, a new level replaces the one
-    that is least probable, if its score is higher.
+    buffer with the probability `replay_prob`; otherwise they are new. Replays begin when the buffer
+    holds half as many levels as it can, or half of a smaller level set, or after an update without
+    a new level. The score of a level is the mean of the positive parts of the advantages in the
+    last update that played it: high where the agent has done better than its critic expects. Scores
+    and staleness give the probabilities of a replay, see `find_replay_probabilities`. When the
+    buffer is full, a new level replaces the one that is least probable, if its score is higher.
 
     Attributes:
         scores: (B,) score of each level in the buffer.
+
+    Raises:
+        ConfigError: the buffer is too large for a checkpoint.
     """
 
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters, rng: torch.Generator) -> None:
         """Start with an empty buffer. `rng` makes the random choices."""
         super().__init__(env, settings, rng)
-        self._rows = np.zeros(settings.level_buffer_size, env.scenario.layout.dtype)  # start states
+        size, dtype = settings.level_buffer_size, env.scenario.layout.dtype
+        if size * dtype.itemsize > _MAX_BYTES:
+            raise ConfigError(
+                f"level_buffer_size is {size}; expected at most {_MAX_BYTES // dtype.itemsize}, as "
+                f"a level of {env.scenario.name} has {dtype.itemsize:,} bytes"
+            )
+        self._rows = np.zeros(size, dtype)  # start states
         self._keys = np.zeros(len(self._rows), np.uint64)  # hashes of them
         self.scores = np.zeros(0)
         self._played_at = np.zeros(0, np.int64)  # number of the last update with the level
@@ -153,9 +164,10 @@ class LevelReplay(RandomLevels):
         self._num_updates += 1
         count = len(self.scores)
         keys = compute_content_keys(self._playing, self._env.scenario.layout, self._is_read)
-        for row, key, score in zip(self._playing, keys, scores, strict=True):
-            self._keep(row, key, score)
-        self._is_filled |= len(self.scores) == count or 2 * len(self.scores) >= len(self._rows)
+        for key, first, score in zip(*_average_by_key(keys, scores), strict=True):
+            self._keep(self._playing[first], key, score)
+        num_levels = min(len(self._rows), len(self._env.batch.levels) or len(self._rows))
+        self._is_filled |= len(self.scores) == count or 2 * len(self.scores) >= num_levels
 
     def _keep(self, row: np.void, key: np.uint64, score: float) -> None:
         """Set the score of a level in the buffer, or add the level if it is good enough."""
@@ -223,7 +235,9 @@ class EditedLevels(LevelReplay):
         super().end_update(advantages, live)
         if self._is_replay:
             rng = np.random.default_rng(int(torch.randint(2**62, (), generator=self._rng)))
-            rows = np.array([self._edit(row, rng) for row in self._playing])
+            rows = self._playing.copy()
+            for k, row in enumerate(self._playing):
+                rows[k] = self._edit(row, rng)
             self._children = rows[~self._find_held_out(rows)]
 
     def _edit(self, row: np.void, rng: np.random.Generator) -> NDArray[np.void]:
@@ -238,6 +252,14 @@ class EditedLevels(LevelReplay):
             for is_read in (self._is_read, None)
         )
         return np.array([not self._held_out.isdisjoint(each) for each in zip(*keys, strict=True)])
+
+
+def _average_by_key(
+    keys: NDArray[np.uint64], scores: NDArray[np.float64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the different keys, the first index of each, and the mean of its scores."""
+    found, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    return found, first, np.bincount(inverse, scores) / np.bincount(inverse)
 
 
 def find_held_out_keys(scenario: Scenario) -> set[int]:

@@ -31,7 +31,7 @@ class LevelEditor:
         scenario: scenario of the levels.
 
     Raises:
-        ConfigError: the scenario has missions, or agents without places.
+        ConfigError: the scenario has missions, or no agents on the grid.
     """
 
     def __init__(self, scenario: Scenario) -> None:

@@ -52,9 +52,10 @@ class TrainingMetrics(NamedTuple):
             the first end of an agent ends the episode, if any agent succeeds. The success rate is
             NaN if the scenario does not define success.
         entropy, approx_kl, value_loss, policy_loss, clip_fraction: means over the minibatches of
-            the last update; the last is the share of steps whose probability ratio was clipped.
-        explained_variance: share of the variance of the last update's returns that the critic
-            predicted: 1 at best, 0 for a constant.
+            the last update that learned; the last is the share of steps whose probability ratio was
+            clipped.
+        explained_variance: share of the variance of its returns that the critic predicted: 1 at
+            best, 0 for a constant.
         learning_rate: step size of the last update.
         evaluated_success, evaluated_return: means of the evaluation after the last update, see
             `Config.eval_interval`; NaN if there was none.

@@ -312,6 +312,14 @@ def prepare_settings(config: Config, scenario: Scenario) -> Hyperparameters:
         )
     if config.curriculum == "accel":
         LevelEditor(scenario)
+    if config.curriculum != "random":
+        longest = max(member.max_steps or math.inf for member in scenario.members)
+        if config.num_steps < longest:
+            raise ConfigError(
+                f"num_steps is {config.num_steps}, and an episode of {scenario.name} has up to "
+                f"{longest} steps: with the curriculum {config.curriculum} all worlds begin new "
+                f"episodes in each update, so set num_steps={longest}, or a lower step limit"
+            )
     if not config.partner:
         return config.hyperparameters
     from gv_engine.plugins.learning.partners import resolve_partner
