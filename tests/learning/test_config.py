@@ -57,7 +57,7 @@ def test_an_empty_file_is_the_defaults(tmp_path):
         ({"preset": "smal"}, "no preset 'smal'; did you mean 'small'?"),
         ({"preset": ["small"]}, "no preset"),
         ({"curriculum": "pl"}, "no curriculum 'pl'; did you mean 'plr'?"),
-        ({"replay_prob": 1.5}, "replay_prob is 1.5; expected a number from 0 to 1"),
+        ({"replay_prob": 1.5}, "replay_prob is 1.5; expected a number from 0.01 to 0.99"),
         ({"replay_temperature": 0}, "replay_temperature is 0; expected a number from 0.01"),
     ],
 )

@@ -53,6 +53,9 @@ def lines_of(run: Path) -> list[str]:
     return [line.partition(",")[2] for line in lines]
 
 
+REPLAYS = "--max-steps", "12", "--set-hp", "level_buffer_size=40"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGKILL")
 @pytest.mark.parametrize(
     ("level", "words"),
@@ -65,8 +68,8 @@ def lines_of(run: Path) -> list[str]:
         ("keydoor-5x5", ("--set-hp", "encoder=cnn", "--memory")),
         ("keydoor-5x5", ("--set-hp", "encoder=mlp")),
         ("keydoor-5x5", FLAT),
-        ("keydoor-5x5", ("--curriculum", "plr", "--max-steps", "20")),
-        ("keydoor-5x5", ("--curriculum", "accel", "--max-steps", "20")),
+        ("keydoor-5x5", ("--curriculum", "plr", *REPLAYS)),
+        ("keydoor-5x5", ("--curriculum", "accel", *REPLAYS)),
         ("hand-over", ("--learner", "mappo", "--max-steps", "20")),
         ("race", ("--partner", "agent_1=friend,agent_3=random", "--max-steps", "20")),
         ("race", ("--partner", "agent_2=valid", "--learner", "mappo")),
