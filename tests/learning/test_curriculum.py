@@ -9,7 +9,6 @@ from gv_engine import AgentsVectorEnv, Scenario
 from gv_engine.envs.level_sets import compute_content_keys, find_layouts, iter_level_keys, level_set
 from gv_engine.learning import train
 from gv_engine.plugins.learning.config import ConfigError
-from tests.fuzz.checkpoints import as_bytes
 from tests.learning.drawn import make_learner
 
 torch: Any = pytest.importorskip("torch")
@@ -17,6 +16,7 @@ torch: Any = pytest.importorskip("torch")
 from gv_engine.plugins.learning import curriculum  # noqa: E402
 from gv_engine.plugins.learning.curriculum import find_replay_probabilities  # noqa: E402
 from gv_engine.plugins.learning.level_edits import LevelEditor  # noqa: E402
+from tests.fuzz.checkpoints import as_bytes  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]
 
