@@ -275,11 +275,7 @@ def maze(w: World, shape: Sequence[int], loops: float = 0.0) -> None:
     """Build a maze with the agent in the first corner and an exit in the last. `loops` is the
     probability that a wall between two passages is left out."""
     height, width = shape[0], shape[1]
-    w.set_shape(height, width)
-    for y in range(height):
-        for x in range(width):
-            if y % 2 == 0 or x % 2 == 0:
-                put(w, WALL, y, x)
+    build_closed_cells(w, height, width)
     carve_passages(w)
     for y in range(1, height - 1):
         for x in range(1 + y % 2, width - 1, 2):
@@ -287,6 +283,15 @@ def maze(w: World, shape: Sequence[int], loops: float = 0.0) -> None:
                 w.remove(w.at[y, x])
     put(w, EXIT, height - 2, width - 2)
     put_agent(w, AGENT, 1, 1, RIGHT)
+
+
+def build_closed_cells(w: World, height: int, width: int) -> None:
+    """Make a grid in which walls surround each cell with odd coordinates."""
+    w.set_shape(height, width)
+    for y in range(height):
+        for x in range(width):
+            if y % 2 == 0 or x % 2 == 0:
+                put(w, WALL, y, x)
 
 
 def carve_passages(w: World) -> None:

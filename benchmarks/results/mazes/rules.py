@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from components.objects import WALL
 from gv_engine import RESET, World, system
-from systems.building import put
+from systems.reset import build_closed_cells
 
 
 @system(RESET)
@@ -14,11 +13,7 @@ def spanning_tree(w: World, shape: Sequence[int]) -> None:
     """Build a maze without loops by Kruskal's algorithm: take the walls between cells with odd
     coordinates in random order, and remove those that part two regions."""
     height, width = shape[0], shape[1]
-    w.set_shape(height, width)
-    for y in range(height):
-        for x in range(width):
-            if y % 2 == 0 or x % 2 == 0:
-                put(w, WALL, y, x)
+    build_closed_cells(w, height, width)
     regions = np.arange(height * width)
     walls = np.empty(height * width, np.int64)
     count = 0
