@@ -1,7 +1,7 @@
-"""Plugin of mypy that knows the type of a field of a structured array, such as `rows["height"]`.
+"""Plugin that lets mypy check a field of a structured array faster, such as `rows["height"]`.
 
-mypy compares a text in quotes anew each time with the keys that `ndarray.__getitem__` takes, as it
-remembers no result about a literal. That takes 60 ms a field.
+Without it, mypy compares the literal text with all overloads of `ndarray.__getitem__`, each time
+anew. Arrays of other types than `NDArray[Any]` are checked as before.
 """
 
 from collections.abc import Callable
@@ -14,6 +14,8 @@ _ANY_ARRAY = "numpy.ndarray[tuple[Any, ...], numpy.dtype[Any]]"
 
 
 class FieldPlugin(Plugin):
+    """Gives `ndarray.__getitem__` a single signature where the key is a literal text."""
+
     def get_method_signature_hook(
         self, fullname: str
     ) -> Callable[[MethodSigContext], FunctionLike] | None:
@@ -22,12 +24,13 @@ class FieldPlugin(Plugin):
 
 def _find_signature(context: MethodSigContext) -> FunctionLike:
     """Return the signature `(str) -> NDArray[Any]` for a text as the key of an `NDArray[Any]`."""
-    is_field = any(isinstance(each, StrExpr) for argument in context.args for each in argument)
-    if not is_field or str(context.type) != _ANY_ARRAY:
+    has_text_key = any(isinstance(each, StrExpr) for argument in context.args for each in argument)
+    if not has_text_key or str(context.type) != _ANY_ARRAY:
         return context.default_signature
     text = context.api.named_generic_type("builtins.str", [])
     return context.default_signature.copy_modified(arg_types=[text], ret_type=context.type)
 
 
 def plugin(version: str) -> type[Plugin]:
+    """Return the class of the plugin; mypy calls this function by its name."""
     return FieldPlugin

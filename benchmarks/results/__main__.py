@@ -201,17 +201,18 @@ LEARNERS = {
 
 
 def repeat_row(row: Row, learner: RowLearner, seeds: range, runs: Path, minutes: float) -> bool:
-    """Train the seeds of a row that have no result yet, and write the results. Return False if the
-    time was over first."""
+    """Train the seeds of a row that have no result of all its steps yet, and write the results.
+    Seeds that are judged in held-out levels share the time, and also have a result when it is over.
+    Return False if the time was over first."""
     end, folder = time.monotonic() + 60 * minutes, runs / learner.folder
     is_complete = True
     for number, seed in enumerate(seeds):
-        done = [each["steps"] for each in row.read_results(folder) if each["seed"] == seed]
-        if done and done[0] >= row.config.steps:
+        trained_steps = [each["steps"] for each in row.read_results(folder) if each["seed"] == seed]
+        if trained_steps and trained_steps[0] >= row.config.steps:
             continue
         now = time.monotonic()
-        share = (end - now) / (len(seeds) - number) if row.held_out else end - now
-        result = learner.train(row, seed, runs, now + share)
+        seconds = (end - now) / (len(seeds) - number) if row.held_out else end - now
+        result = learner.train(row, seed, runs, now + seconds)
         if result is None:
             return False
         row.add_results(folder, [result])

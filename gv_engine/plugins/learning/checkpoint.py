@@ -48,7 +48,7 @@ def _make_template(new: Mapping[str, Any]) -> dict[str, Any]:
     ages, counts = new["estimator"]
     template["estimator"] = [ages, _FreeAxis(counts, 1)]
     template["curriculum"] = curriculum = dict(new["curriculum"])
-    for name in curriculum.keys() - {"updates", "is_filled"}:
+    for name in curriculum.keys() - {"updates", "can_replay"}:
         curriculum[name] = _FreeAxis(curriculum[name], 0)
     if "pool" in new["partners"]:
         template["partners"] = {**new["partners"], "pool": _ListOf(new["net"])}
@@ -80,7 +80,7 @@ def _list_bounds(
         yield "curriculum.played_at", levels["played_at"], 0, levels["updates"]
         yield "curriculum.scores", levels["scores"], 0, math.inf
         yield "curriculum.updates", levels["updates"], 0, 2**53
-        yield "curriculum.is_filled", int(levels["is_filled"]), 0, int(num_levels > 0)
+        yield "curriculum.can_replay", int(levels["can_replay"]), 0, int(num_levels > 0)
     if "pool" in (partners := state["partners"]):
         pool_size = len(partners["pool"])
         yield "the length of partners.pool", pool_size, int(num_steps > 0), math.inf

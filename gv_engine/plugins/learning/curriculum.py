@@ -115,20 +115,20 @@ class LevelReplay(RandomLevels):
         self._played_at = np.zeros(0, np.int64)  # number of the last update with the level
         self._num_updates = 0
         self._is_read = find_values_read_by_rules(env.scenario)
-        self._children = self._rows[:0]
         self._playing = self._rows[:0]  # start states of the worlds
-        self._is_replay = self._is_filled = False
+        self._children = self._rows[:0]  # edited levels for the next update, see `EditedLevels`
+        self._is_replay = self._can_replay = False
 
     def begin_update(self) -> tuple[Any, dict[str, Any]] | None:
-        """Start a level in each world: edited ones if some wait, levels of the buffer, or new ones.
-        Return the observations and infos of all worlds."""
-        worlds, settings = np.arange(self._env.num_worlds), self._settings
-        size = 1 + len(worlds)
-        for_kind, *for_levels = torch.rand(size, generator=self._rng, dtype=torch.float64).tolist()
-        replays = self._is_filled and for_kind < settings.replay_prob
-        self._is_replay = replays and not len(self._children)
-        is_new = not (replays or len(self._children))
-        self.learns = self._is_replay or settings.train_on_new_levels
+        """Start a level in each world: the edited ones that wait, if any; else levels of the
+        buffer, with the probability `replay_prob`; else new ones. Return the observations and infos
+        of all worlds."""
+        worlds, has_children = np.arange(self._env.num_worlds), len(self._children) > 0
+        draws = torch.rand(1 + len(worlds), generator=self._rng, dtype=torch.float64).numpy()
+        wants_replay = self._can_replay and draws[0] < self._settings.replay_prob
+        self._is_replay = bool(wants_replay and not has_children)
+        is_new = not (wants_replay or has_children)
+        self.learns = self._is_replay or self._settings.train_on_new_levels
         self.is_measured[:] = is_new
         if is_new:
             results = self._env.reset()
@@ -136,7 +136,7 @@ class LevelReplay(RandomLevels):
             return results
         if self._is_replay:
             cumulative = self._find_probabilities().cumsum()
-            found = np.searchsorted(cumulative / cumulative[-1], for_levels, "right")
+            found = np.searchsorted(cumulative / cumulative[-1], draws[1:], "right")
             self._playing = self._rows[found]
         else:
             self._playing = np.resize(self._children, len(worlds))
@@ -167,10 +167,11 @@ class LevelReplay(RandomLevels):
         for key, first, score in zip(*_average_by_key(keys, scores), strict=True):
             self._keep(self._playing[first], key, score)
         num_levels = min(len(self._rows), len(self._env.batch.levels) or len(self._rows))
-        self._is_filled |= len(self.scores) == count or 2 * len(self.scores) >= num_levels
+        self._can_replay |= len(self.scores) == count or 2 * len(self.scores) >= num_levels
 
     def _keep(self, row: np.void, key: np.uint64, score: float) -> None:
-        """Set the score of a level in the buffer, or add the level if it is good enough."""
+        """Set the score of a level in the buffer, or add the level. In a full buffer it replaces
+        the one that is least probable, if its score is higher."""
         count = len(self.scores)
         known = np.flatnonzero(self._keys[:count] == key)
         if len(known):
@@ -198,7 +199,7 @@ class LevelReplay(RandomLevels):
         for name, each in rows.items():
             arrays[name] = each.view(np.uint8).reshape(-1, self._rows.itemsize)
         tensors = {name: torch.from_numpy(each.copy()) for name, each in arrays.items()}
-        return {**tensors, "updates": self._num_updates, "is_filled": self._is_filled}
+        return {**tensors, "updates": self._num_updates, "can_replay": self._can_replay}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from `state`, saved by `state()` of a curriculum with the same settings."""
@@ -210,7 +211,7 @@ class LevelReplay(RandomLevels):
         self._rows[: len(rows)] = rows
         self._keys[: len(rows)] = compute_content_keys(rows, scenario.layout, self._is_read)
         self.scores, self._played_at = (state[k].numpy().copy() for k in ("scores", "played_at"))
-        self._num_updates, self._is_filled = state["updates"], state["is_filled"]
+        self._num_updates, self._can_replay = state["updates"], state["can_replay"]
 
 
 class EditedLevels(LevelReplay):
@@ -257,9 +258,10 @@ class EditedLevels(LevelReplay):
 def _average_by_key(
     keys: NDArray[np.uint64], scores: NDArray[np.float64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the different keys, the first index of each, and the mean of its scores."""
-    found, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    return found, first, np.bincount(inverse, scores) / np.bincount(inverse)
+    """Return the different keys, the first index of each, and the mean of the scores at it: several
+    worlds may play one level."""
+    unique_keys, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    return unique_keys, first, np.bincount(inverse, scores) / np.bincount(inverse)
 
 
 def find_held_out_keys(scenario: Scenario) -> set[int]:
