@@ -1,5 +1,6 @@
 """The editor, driven by events without a window."""
 
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from gv_engine.play.ui.screens.start import StartScreen
 from gv_engine.play.ui.window.app import App
 from gv_engine.play.validation.lint import find_placed_mistakes
 from gv_engine.rules.errors import ProblemPlace
+from gv_engine.scenario.domains import DOMAINS
 from tests.desk import Desk, playing
 from tests.editing import COMMENTED, editing
 from tests.newcomer import Newcomer
@@ -417,6 +419,36 @@ def test_every_picture_of_the_editor_has_room_in_every_window(
     for keys in (["N"], ["A"], ["Escape", "Escape"], ["F4", "Escape"], ["F3", "A", "Escape"]):
         desk.press(*keys)
         assert np.ptp(desk.look()) > 0
+
+
+OWN_PICTURES = re.compile(r"^(sprites|theme):|\bglyph:", re.MULTILINE)
+WITH_OWN_PICTURES = [
+    name
+    for name, ref in DOMAINS["grid"].playable.items()
+    if ref.file.suffix == ".yaml" and OWN_PICTURES.search(ref.file.read_text("utf-8"))
+]
+
+
+@pytest.mark.parametrize("name", WITH_OWN_PICTURES)
+def test_every_level_with_pictures_of_its_own_opens(desk: Desk, name: str):
+    screen = editing(desk, name)
+    desk.press("Right")
+    assert np.ptp(desk.look()) > 0
+    assert screen.drawing is screen.drawing
+
+
+def test_pictures_that_are_added_to_the_open_file_are_shown(desk: Desk, tmp_path: Path):
+    file = tmp_path / "cave.yaml"
+    file.write_text(COMMENTED)
+    (tmp_path / "gold.svg").write_text('<svg viewBox="0 0 1 1"><rect width="1" height="1"/></svg>')
+    screen = editing(desk, str(file))
+    before = screen.drawing
+    lines = "sprites: {Exit: gold.svg}\nobjects: {Sign: {glyph: SIGN}}\n"
+    file.write_text(lines + COMMENTED)
+    screen._check_file()
+    desk.draw()
+    assert screen.draft.scenario
+    assert screen.drawing is not before
 
 
 def test_large_levels_are_seen_in_parts(desk: Desk, screen: EditScreen):

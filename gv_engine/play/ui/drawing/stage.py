@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple, Protocol
 
 from gv_engine.play.editor.map_model import MapCell, MapModel
+from gv_engine.play.session.sprite_paths import SpriteSource
 from gv_engine.play.ui.colors import Theme
 from gv_engine.play.ui.drawing.sprites import Rect, join_into_lines, pygame
 from gv_engine.play.ui.drawing.widgets import Painter, cut
@@ -378,11 +378,11 @@ class MapDrawing(Protocol):
 
 
 def make_map_drawing(
-    domain: str, theme: Theme, folders: Iterable[Path], types: ObjectTypes
+    domain: str, theme: Theme, sources: Iterable[SpriteSource], types: ObjectTypes
 ) -> MapDrawing:
     """Return a new `MapDrawing`, of the class that `domain` registers, in colours of `theme`.
-    `folders` are searched for the level's sprites, and `types` are its object types."""
-    drawing: MapDrawing = resolve_name(DOMAINS[domain].sketch)(theme, folders, types)
+    `sources` are searched for the level's sprites, and `types` are its object types."""
+    drawing: MapDrawing = resolve_name(DOMAINS[domain].sketch)(theme, sources, types)
     return drawing
 
 

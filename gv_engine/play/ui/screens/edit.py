@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from gv_engine.play.editor import map_model
 from gv_engine.play.editor.brushes import Brushes
@@ -107,7 +106,7 @@ class EditScreen(Screen):
         self._is_erasing = False
         self._is_pressed = False  # True while a mouse button paints
         self._stroke = 0  # number of the drag whose edits are undone together
-        self._make_drawing = lru_cache(maxsize=1)(make_map_drawing)
+        self._drawing: tuple[tuple[Any, ...], MapDrawing] | None = None  # with its arguments
         self._layout: EditLayout | None = None
         self._last_drawing: MapDrawing | None = None  # what the mouse points at
         self._preview: EditorDocument | None = None
@@ -280,10 +279,13 @@ class EditScreen(Screen):
 
     @property
     def drawing(self) -> MapDrawing:
-        """Object that draws the map; created again when colours, object types or folder change."""
+        """Object that draws the map; created again when colours, object types or sprites change."""
         types, sources = self.draft.vocabulary.types, self.draft.sprite_sources
         domain = self.draft.document.domain if self.draft.document else "grid"
-        return self._make_drawing(domain, self.app.theme, sources, types)
+        arguments = domain, self.app.theme, sources, types
+        if self._drawing is None or self._drawing[0] != arguments:
+            self._drawing = arguments, make_map_drawing(*arguments)
+        return self._drawing[1]
 
     def _draw_board(self, painter: Painter, rect: Rect, drawing: MapDrawing) -> None:
         """Draw into `rect` the map with outlined cells; if the level has no map, an explanation and
