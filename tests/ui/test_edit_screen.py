@@ -3,6 +3,7 @@
 import re
 import time
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from gv_engine.play.ui.window.app import App
 from gv_engine.play.validation.lint import find_placed_mistakes
 from gv_engine.rules.errors import ProblemPlace
 from gv_engine.scenario.domains import DOMAINS
+from gv_engine.scenario.storage.resources import SCENARIOS
 from tests.desk import Desk, playing
 from tests.editing import COMMENTED, editing
 from tests.newcomer import Newcomer
@@ -223,6 +225,18 @@ def test_a_new_level_is_saved_under_a_name(desk: Desk, screen: EditScreen):
     assert "is there already" in desk.app._note
     desk.press("Escape")
     assert desk.app.top is screen
+
+
+def test_another_name_is_beside_the_edited_file(desk: Desk, tmp_path: Path):
+    folder = copytree(SCENARIOS / "gallery" / "kick", tmp_path / "cave")
+    screen = editing(desk, "cave")
+    desk.press("Ctrl+Shift+S")
+    desk.type("other", "Return")
+    assert screen.draft.buffer.file == folder / "other.yaml"
+    assert not screen.draft.faults  # ./rules.py is found
+    desk.press("Ctrl+Shift+S")
+    desk.type(str(tmp_path / "far.yaml"), "Return")
+    assert (tmp_path / "far.yaml").exists()
 
 
 def share(desk: Desk, screen: EditScreen) -> str:

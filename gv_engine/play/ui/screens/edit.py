@@ -469,17 +469,19 @@ class EditScreen(Screen):
             self.write(then=then)
 
     def save_as(self, then: Callable[[], None] = lambda: None) -> None:
-        """Ask the user for a file name and save the file under it, then call `then`."""
-        level = self.draft.ref.file
+        """Ask the user for a file name and save the file under it, then call `then`. A relative
+        name belongs to the folder of the edited file, beside its rules and drawings, or to the
+        working directory if there is no file yet."""
+        level = self.draft.ref.file.absolute()
 
         def accept(text: str) -> None:
-            file = Path(text.strip()).expanduser()
+            file = level.parent / Path(text.strip()).expanduser()
             file = file if file.suffix in (".yaml", ".yml") else file.with_name(f"{file.name}.yaml")
-            if path_exists(file) and file.absolute() != level.absolute():
+            if path_exists(file) and file != level:
                 raise EditError(f"{file} is there already; choose another name")
-            self.write(file.absolute(), then)
+            self.write(file, then)
 
-        explanation = f"A scenario file; without a folder it goes into {Path.cwd()}."
+        explanation = f"A scenario file; without a folder it goes into {level.parent}."
         self.app.push(Prompt(self.app, "Save as", explanation, level.name, accept))
 
     def write(self, file: Path | None = None, then: Callable[[], None] = lambda: None) -> None:
