@@ -476,6 +476,66 @@ def test_large_levels_are_seen_in_parts(desk: Desk, screen: EditScreen):
     assert screen.draft.map.thing((58, 77)) == {"object": "Wall"}
 
 
+THREE_MAPS = """\
+maps:
+  - |
+    #####
+    #>.E#
+    #####
+  - |
+    ######
+    #>..E#
+    ######
+  - |
+    #######
+    #>...E#
+    #######
+symmetries: [mirror]
+transition_functions: [move_agent]
+reward_functions: [reach_exit]
+terminating_function: reach_exit
+max_steps: 9
+observation_function: {name: partially_occluded, area: [[-6, 0], [-3, 3]]}
+"""
+
+
+def test_each_map_of_a_level_is_shown_painted_and_played(desk: Desk, tmp_path: Path):
+    file = tmp_path / "three.yaml"
+    file.write_text(THREE_MAPS)
+    screen = editing(desk, str(file))
+    assert not screen.faults
+    shapes, seeds = [], []
+    for number in (2, 3, 1):
+        desk.press("M")
+        assert screen.map_label == desk.app._note == f"Map {number} of 3"
+        shapes.append(screen.draft.map.shape)
+        desk.press("Tab")
+        trial = desk.top(PlaytestScreen)
+        seeds.append(trial.game.seed)
+        assert trial.frame.grid.shape[:2] == shapes[-1]
+        desk.press("Tab")
+    assert shapes == [(3, 6), (3, 7), (3, 5)]
+    assert len({*seeds}) == 3
+    assert 0 in seeds
+    desk.press("M", "Escape")
+    desk.choose("Next map of a level with several")
+    screen.brushes.selected = "Wall"
+    desk.press(*PAINT)
+    desk.press("Ctrl+S")
+    assert file.read_text() == THREE_MAPS.replace("#>...E#", "#>#..E#")
+
+
+def test_errors_of_another_map_mark_no_cells(desk: Desk, tmp_path: Path):
+    file = tmp_path / "three.yaml"
+    file.write_text(THREE_MAPS.replace("#>..E#", "#>?.E#"))
+    screen = editing(desk, str(file))
+    assert "maps[1]" in screen.faults[0].message
+    assert "loss" not in screen._find_outlines().values()
+    screen.open_fault(0)
+    desk.press("Escape", "M")
+    assert screen._find_outlines()[1, 2] == "loss"
+
+
 def test_the_pen_leaves_no_gaps_when_the_mouse_jumps(desk: Desk, screen: EditScreen):
     desk.press("RightBracket")
     desk.draw()

@@ -21,7 +21,7 @@ import numpy as np
 from gv_engine.play.editor import pack, text_buffer
 from gv_engine.play.editor.map_model import MapCell, MapModel
 from gv_engine.play.editor.rules import RuleList
-from gv_engine.play.editor.text_buffer import EditError, KeyPath, TextBuffer
+from gv_engine.play.editor.text_buffer import EditError, KeyPath, TextBuffer, format_key_path
 from gv_engine.play.editor.vocabulary import Vocabulary, read_vocabulary
 from gv_engine.play.session.sprite_paths import (
     SpriteSource,
@@ -31,6 +31,7 @@ from gv_engine.play.session.sprite_paths import (
 )
 from gv_engine.play.session.timeline import Watch
 from gv_engine.rules.errors import GVEngineError, ProblemPlace, ScenarioError
+from gv_engine.rules.system import RESET
 from gv_engine.scenario.documents.document import Document, read_text
 from gv_engine.scenario.documents.loading import find_scenario_ref
 from gv_engine.scenario.documents.trust import DEFAULT_TRUST, Trust, split_options
@@ -45,6 +46,7 @@ from gv_engine.scenario.storage.resources import SCENARIOS
 from gv_engine.scenario.storage.worker_process import RequestWorker, describe_exit
 from gv_engine.scenario.syntax.json_schema import ScenarioFormat
 from gv_engine.world.simulation import make_level
+from systems.procedural import resolve_value
 
 # ---- document ------------------------------------------------------------------------------------
 
@@ -96,6 +98,7 @@ class EditorDocument:
         self._settings = settings or {}
         self._rule_watch: Watch | None = None
         self._parsed_version: tuple[str, Path | None] | None = None  # text and file name
+        self._map_index = 0  # of the shown map, in a level with `maps`
         self.document: Document | None = None
         self.scenario: Scenario | None = None
         self.faults: tuple[Fault, ...] = ()
@@ -156,7 +159,7 @@ class EditorDocument:
             self.document, self.vocabulary = document, read_vocabulary(document)
         except ScenarioError as error:
             self.faults = self._faults_of(error)
-        self.map = MapModel(self.buffer.text, self.document, self.vocabulary, self.variant)
+        self._read_map()
         if self.document is None or self.faults:
             return True
         try:
@@ -174,6 +177,32 @@ class EditorDocument:
         """Edit level `number`, from 1, of the pack."""
         self.variant, self._parsed_version = str(number), None
         self.refresh()
+
+    def _read_map(self) -> None:
+        text, document, index = self.buffer.text, self.document, self._map_index
+        self.map = MapModel(text, document, self.vocabulary, self.variant, index)
+
+    def show_next_map(self) -> None:
+        """Edit the next one of the level's `maps`; after the last comes the first."""
+        self._map_index = (self.map.index + 1) % self.map.num_maps
+        self._read_map()
+
+    def find_seed_of_map(self) -> int:
+        """Return the least seed whose level is made from the shown map; 0 if the level has one map,
+        or errors.
+
+        Raises:
+            EditError: none of the first seeds uses the map.
+        """
+        if self.scenario is None or self.map.num_maps == 1:
+            return 0
+        arguments = [call.arguments for call in self.scenario.walk_calls(RESET)]
+        code = next((given["level_code"] for given in arguments if "level_code" in given), 0)
+        num_seeds = min(20 * self.map.num_maps, _MAX_SEEDS)
+        for seed in range(num_seeds):
+            if resolve_value(make_level(self.scenario, seed), code) == self.map.index:
+                return seed
+        raise EditError(f"Seeds 0 to {num_seeds - 1} play other maps than this one")
 
     def have_rules_changed(self) -> bool:
         """Return True if Python files with rules of the scenario have changed on disk since the
@@ -213,6 +242,8 @@ class EditorDocument:
         """Return the map cells to which `fault`, an error or likely mistake, refers; [] if there
         are none."""
         place, level_map = fault.place, self.map
+        if place.path.startswith("maps[") and place.path != format_key_path(level_map.path):
+            return []  # those of another map
         if place.cells:
             cells = [cell for cell in place.cells if cell in level_map]
             for y, x in [*cells]:  # errors name each unknown character once
@@ -447,6 +478,7 @@ def check_domain(text: str, ref: ScenarioRef) -> None:
         raise EditError(f"{ref} is of the domain {name}; levels of grids are edited here")
 
 
+_MAX_SEEDS = 1000  # seeds to try for one that plays a map
 _FIRST_SEARCH_SECONDS = 1.5  # CPU seconds for a first search of one level
 _SEARCH_SECONDS = 10.0  # CPU seconds for the search of all levels
 # Number of levels to search, and the number after which the search ends if all are equal

@@ -45,17 +45,30 @@ class MapModel:
         document: parsed text, with files it extends.
         vocab: possible contents of cells.
         variant: variant of the scenario.
+        index: index of the map in a level with `maps`; those above the last stand for the last.
 
     Attributes:
         path: path to the map.
+        index: index of the map among the level's `maps`; 0 if it has none.
+        num_maps: number of the level's `maps`; 1 if it has none.
         rows: rows of equal length; () if there is no map.
     """
 
     def __init__(
-        self, text: str, document: Document | None, vocab: Vocabulary, variant: str = ""
+        self,
+        text: str,
+        document: Document | None,
+        vocab: Vocabulary,
+        variant: str = "",
+        index: int = 0,
     ) -> None:
         self._text, self._vocab = text, vocab
         self.path = _map_path(text, variant)
+        self.index, self.num_maps = 0, 1
+        if self.path == ("maps", 0):
+            self.num_maps = list_length(text, ("maps",))
+            self.index = min(index, self.num_maps - 1)
+            self.path = ("maps", self.index)
         map_text = text_buffer.read_scalar(text, self.path)
         if map_text is None and document is not None and isinstance(document.root.value, dict):
             node = document.root.value.get("map")  # inherited from the extended file

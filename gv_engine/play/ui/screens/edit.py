@@ -92,6 +92,7 @@ class EditScreen(Screen):
         "level_rules": lambda screen: screen.app.push(RuleListScreen(screen)),
         "add_objects": lambda screen: open_level_list(screen),
         "pack_levels": lambda screen: screen.app.push(PackMenu(screen)),
+        "next_map": lambda screen: screen.show_next_map(),
         "next_fault": lambda screen: screen.select_fault(screen.chosen_fault + 1),
         "menu": lambda screen: screen._open_menu(),
     }
@@ -427,19 +428,21 @@ class EditScreen(Screen):
         self.refresh()
 
     def try_level(self) -> None:
-        """Open a game to playtest the edited level; raise an error if the level has errors.
+        """Open a game to playtest the shown map of the level; raise an error if the level has
+        errors.
 
         Raises:
             GVEngineError: the level has errors.
         """
-        fewest = self._check_state.steps
-        self.app.push(PlaytestScreen(self.app, self._start_session(), fewest))
+        session = self._start_session()
+        fewest = None if session.seed else self._check_state.steps  # those of seed 0
+        self.app.push(PlaytestScreen(self.app, session, fewest))
 
     def _start_session(self) -> Session:
         if self.draft.scenario is None:
             fault = self.draft.faults[0].message if self.draft.faults else "there is no level"
             raise EditError(f"It cannot be played yet: {fault}")
-        return Session(self.draft.scenario, seed=0)
+        return Session(self.draft.scenario, seed=self.draft.find_seed_of_map())
 
     def copy_level(self) -> None:
         """Copy the level to the clipboard as a line of text: a game without steps.
@@ -535,6 +538,18 @@ class EditScreen(Screen):
         size, characters = f"{height}x{width}", "0123456789x× "
         self.app.push(Prompt(self.app, "Size", explanation, size, accept, characters))
 
+    def show_next_map(self) -> None:
+        """Show the next map of the level, after the last one the first."""
+        self.draft.show_next_map()
+        self._corner = None
+        self.refresh()
+        self.app.show_note(self.map_label)
+
+    @property
+    def map_label(self) -> str:
+        """Number of the shown map, such as `Map 2 of 3`."""
+        return f"Map {self.draft.map.index + 1} of {self.draft.map.num_maps}"
+
     def select_fault(self, index: int) -> None:
         """Select the error number `index` (wraps around), and move the cursor to the first cell to
         which the error belongs."""
@@ -600,7 +615,8 @@ class EditScreen(Screen):
         """Draw header, map, palette, report and hints."""
         self._layout = layout = lay_out_editor(painter.area, painter.line_height)
         header = layout.header.copy()
-        buttons = ((text, "edit", name) for text, name in _BUTTONS.items())
+        map_button = {self.map_label: "next_map"} if self.draft.map.num_maps > 1 else {}
+        buttons = ((text, "edit", name) for text, name in {**_BUTTONS, **map_button}.items())
         self.draw_buttons(painter, header, buttons, 9 * painter.line_height)
         painter.draw_text(header, self.draft.title, size=1.3, is_name=True)
         drawing = self._last_drawing = self.drawing

@@ -288,7 +288,7 @@ def add_objects(screen: EditScreen, level: OtherLevel, objects: Sequence[LevelOb
 
 _MENU_COMMANDS = (
     *("try", "save", "save_as", "share", "copy", "level_form", "level_rules", "add_objects"),
-    *("pack_levels", "size", "next_fault"),
+    *("pack_levels", "size", "next_map", "next_fault"),
 )
 
 
@@ -306,8 +306,10 @@ class EditMenu(EditorMenu):
     def rows(self) -> Sequence[MenuRow]:
         """Return a row for each command of the editor's menu."""
         app, has_map = self.app, self._screen.has_map
+        has_maps = self._screen.draft.map.num_maps > 1
         descriptions = {command.name: command.description for command in GROUPS["edit"]}
-        names = [name for name in _MENU_COMMANDS if has_map or name != "size"]
+        is_shown = {"size": has_map, "next_map": has_maps}
+        names = [name for name in _MENU_COMMANDS if is_shown.get(name, True)]
         rows = [self.close_row("Go on editing")]
         rows += [self._make_edit_row(descriptions[name].capitalize(), name) for name in names]
         if not has_map:
