@@ -422,6 +422,27 @@ def test_a_held_arrow_key_changes_a_setting_once_and_a_number_on_and_on(desk: De
         assert getattr(desk.app.settings, name) == before
 
 
+@pytest.mark.parametrize("size", [(937, 600), (1280, 800), (600, 900)])
+def test_the_line_of_keys_is_below_the_inspector(
+    desk: Desk, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+):
+    drawn: list[pygame.Rect] = []
+    monkeypatch.setattr(Painter, "draw_keys", lambda _, rect, __: drawn.append(rect.copy()))
+    desk.surface = pygame.Surface(size, 0, 32)
+    screen = playing(desk, "crates")
+    for key, has_inspector in (("I", True), ("I", False)):
+        drawn.clear()
+        desk.press(key)
+        desk.draw()
+        assert screen._layout
+        assert bool(screen._layout.side.h) is has_inspector
+        assert drawn
+        for rect in drawn:
+            assert rect.bottom <= size[1]
+            parts = screen._layout.side, screen._layout.panel, screen._layout.stage
+            assert rect.collidelist(parts) == -1
+
+
 @pytest.mark.sample("size0-1.0-False", "size1-2.0-True", "size2-1.0-True", "size2-2.0-False")
 @pytest.mark.parametrize("inspects", [False, True])
 @pytest.mark.parametrize("scale", [1.0, 2.0])

@@ -507,9 +507,8 @@ class PlayScreen(GameScreen):
     def _draw_hints(self, painter: Painter, rest: Rect, max_lines: int, message: str) -> None:
         if (layout := self._layout) and not (self.is_research or self._has_timeline):
             above = layout.controls.y + int(self.bar_lines * painter.line_height)
-            for each in (layout.panel, layout.side):
-                if each.h and each.y >= above:
-                    above = each.bottom
+            panels = (each.bottom for each in (layout.panel, layout.side) if each.h)
+            above = max([above, *panels])
             rest.centery = (above + painter.area.bottom) // 2  # of the bar below the board
         super()._draw_hints(painter, rest, max_lines, message)
 
