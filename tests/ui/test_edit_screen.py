@@ -565,6 +565,30 @@ def test_a_mark_follows_its_rule_before_the_level_is_checked_again(desk: Desk, s
     assert rules.chosen == index + 1
 
 
+def note_shortened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A list that gets all texts that are drawn from now on, as far as they fit."""
+    drawn: list[str] = []
+    shorten = sprites.shorten_text
+
+    def note(*words: Any) -> str:
+        drawn.append(shorten(*words))
+        return drawn[-1]
+
+    monkeypatch.setattr(widgets, "shorten_text", note)
+    return drawn
+
+
+def test_the_verdict_on_several_levels_is_not_cut_off(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    desk.surface = pygame.Surface((937, 600), 0, 32)
+    screen = editing(desk)
+    levels = "18 of 20 levels, in 9 to 14 steps at least; not that of seed 3, 7"
+    screen._check_state = CheckState(steps=9, levels=levels)
+    drawn = note_shortened(monkeypatch)
+    desk.draw()
+    assert "not that of seed 3, 7" in " ".join(drawn)
+    assert not [text for text in drawn if text.endswith("...")]
+
+
 def test_the_palette_says_what_an_object_does(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     desk.app.push(StartScreen(desk.app))
     desk.app.edit("crates")
@@ -577,14 +601,7 @@ def test_the_palette_says_what_an_object_does(desk: Desk, monkeypatch: pytest.Mo
     palette, report = screen._layout.palette, screen._layout.report
     line = desk.app._painter.line_height  # type: ignore[union-attr]
     desk.point((palette.x + line * 3 // 2, palette.y + 8 * line))
-    drawn: list[str] = []
-    shorten = sprites.shorten_text
-
-    def note(*words: Any) -> str:
-        drawn.append(shorten(*words))
-        return drawn[-1]
-
-    monkeypatch.setattr(widgets, "shorten_text", note)
+    drawn = note_shortened(monkeypatch)
     changed = (desk.look() != before).any(-1)
     assert changed[report.top : report.bottom, report.left : report.right].sum() > line**2
     assert not [text for text in drawn if text.endswith("...")]

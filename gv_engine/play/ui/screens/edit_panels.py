@@ -21,7 +21,7 @@ from gv_engine.rules.objects import COLORS
 if TYPE_CHECKING:
     from gv_engine.play.ui.screens.edit import EditScreen
 
-_MAX_FAULT_LINES = 8  # maximum number of lines of an error
+_MAX_FAULT_LINES = 8  # maximum number of lines of an error or another text of the report
 _ADD_TEXT = "Add objects of another level, with their rules"
 
 
@@ -166,7 +166,7 @@ def draw_report(painter: Painter, rect: Rect, screen: EditScreen, hovered: str) 
     for heading, text, color in sections:
         if text and rest.h >= 2 * line:
             painter.draw_text(cut(rest, "top", line), heading, "accent", size=0.9)
-            max_lines = _MAX_FAULT_LINES if hovered else 3
+            max_lines = 3 if heading == "Cell" else _MAX_FAULT_LINES
             text_rect = Rect(rest.x, rest.y, rest.w, min(max_lines * line, rest.h))
             cut(rest, "top", painter.draw_lines(text_rect, text, color) + line // 2)
     _draw_faults(painter, rest, screen)
