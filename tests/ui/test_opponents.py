@@ -11,9 +11,16 @@ from gv_engine import Scenario
 from gv_engine.envs.rollout.policy import POLICIES, RandomPolicy
 from gv_engine.envs.rollout.policy_file import CheckpointPolicy
 from gv_engine.play.grid import hooks
-from gv_engine.play.session.autoplay import Opponent, SolutionPath, SolverPolicy
+from gv_engine.play.session.autoplay import (
+    Opponent,
+    SolutionPath,
+    SolverPolicy,
+    list_opponent_policies,
+)
 from gv_engine.play.session.session import Session
 from gv_engine.play.ui.screens.settings import SettingsScreen
+from gv_engine.play.ui.settings import Settings
+from tests import ROOT
 from tests.desk import Desk, labels, playing
 
 pytestmark = pytest.mark.window
@@ -39,6 +46,14 @@ def test_opponents_act_by_themselves_until_somebody_takes_them_over(desk: Desk):
     desk.app.settings.opponents = "valid"
     assert playing(desk, "race").game._episode.partners.keys() == {"agent_2", "agent_3"}
     assert not playing(desk, "hold-plates").game._episode.partners  # they play together
+
+
+def test_what_opponents_do_is_told_in_the_page_of_the_window():
+    page = (ROOT / "docs" / "window.md").read_text("utf-8")
+    policies = list_opponent_policies(None)
+    for text in policies.values():
+        assert f"*{text}*" in page
+    assert f"*{policies[Settings().opponents]}*, the default" in page
 
 
 def test_a_setting_for_opponents_that_changes_nothing_says_why(desk: Desk):
