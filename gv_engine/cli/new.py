@@ -15,6 +15,8 @@ from pathlib import Path
 from gv_engine.cli import options as cli
 from gv_engine.cli import schema
 from gv_engine.rules.errors import shorten
+from gv_engine.scenario.domains import list_playable_scenarios
+from gv_engine.scenario.library import add_whole_files
 
 _STARTER = Path(__file__).parent / "starter"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{,99}")
@@ -32,8 +34,10 @@ def run(options: argparse.Namespace) -> int:
     to do next."""
     name: str = options.name
     if not _NAME.fullmatch(name):
-        rule = "use at most 100 letters, digits, - and _, beginning with a letter"
+        rule = "use at most 100 letters (a to z), digits, - and _, beginning with a letter"
         raise cli.UsageError(f"{shorten(repr(name), 60)} is not a valid name; {rule}")
+    if name in add_whole_files(list_playable_scenarios()):
+        raise cli.UsageError(f"{name} is the name of a built-in level; choose another name")
     target: Path = options.folder / name
     if target.exists():
         raise cli.UsageError(f"{target} already exists; choose another name")

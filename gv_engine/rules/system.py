@@ -16,11 +16,13 @@ The same function runs on the object world and, compiled, on the rows of a batch
 
 from __future__ import annotations
 
+import dis
 import enum
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, TypeVar, get_type_hints
 
@@ -58,6 +60,9 @@ class Phase(enum.Enum):
 
 RESET, TRANSITION, REWARD, TERMINATING, SUCCESS, VISIBILITY, OBSERVATION, RENDERING = Phase
 
+_TRUTH = "True or False"
+_RESULTS = {REWARD: "a number", TERMINATING: _TRUTH}
+"""What rules of a phase return, for messages."""
 _EXTRA = {VISIBILITY: ("view",), OBSERVATION: ("view", "out"), RENDERING: ("canvas",)}
 
 
@@ -189,6 +194,19 @@ class System:
         """Names of the parameters that `check` takes."""
         return () if self.check is None else tuple(inspect.signature(self.check).parameters)
 
+    def find_missing_return(self) -> str:
+        """Return an error message if the function or a helper has no `return` with a value where
+        one is needed, else ""."""
+        results: list[tuple[Any, str]] = [(self.remember, "numbers")]
+        results += [(helper, _TRUTH) for helper in (self.when, self.until, self.answers)]
+        results += [(self.function, _RESULTS[self.phase])] if self.phase in _RESULTS else []
+        for function, expected in results:
+            if _returns_nothing(function):
+                file, line = source_location(function)
+                place = f"{function.__name__} in line {line} of {Path(file).name}"
+                return f"{place} returns nothing, expected {expected}; is a `return` missing?"
+        return ""
+
     def make_tables(self, area: Area | None, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Compute the parameters in `tables`: of a visibility function from the observation `area`
         (none without it), of other rules from their `arguments`, such as a file. Return them by
@@ -256,6 +274,18 @@ def source_location(function: Any) -> tuple[str, int]:
         return inspect.getsourcefile(function) or "?", inspect.getsourcelines(function)[1]
     except (OSError, TypeError):  # typed in, or a built-in one with parameters
         return "?", 0
+
+
+def _returns_nothing(function: Any) -> bool:
+    """Return True if no `return` of a function has a value."""
+    code = getattr(function, "__code__", None)
+    steps = [*dis.get_instructions(code)] if code else []
+    ends = [k for k, step in enumerate(steps) if step.opname in ("RETURN_VALUE", "RETURN_CONST")]
+    return bool(ends) and all(_loads_none(steps[k]) or _loads_none(steps[k - 1]) for k in ends)
+
+
+def _loads_none(step: dis.Instruction) -> bool:
+    return step.opname in ("LOAD_CONST", "RETURN_CONST") and step.argval is None
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])

@@ -40,7 +40,15 @@ def test_new_is_sound_from_the_start(here: Path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("name", "part"), [("cave", "already exists"), ("a b", "is not a valid name")]
+    ("name", "part"),
+    [
+        ("cave", "already exists"),
+        ("a b", "is not a valid name"),
+        *(
+            (name, "the name of a built-in level")
+            for name in ("coins", "keydoor", "mathy-poly-combine-in-place-easy")
+        ),
+    ],
 )
 def test_new_refuses(here: Path, name: str, part: str, capsys):
     Path("cave").mkdir()

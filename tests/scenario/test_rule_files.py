@@ -2,7 +2,10 @@
 
 import os
 import pickle
+import re
 from contextlib import suppress
+from types import FunctionType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +16,7 @@ from gv_engine.rules.component import column_name
 from gv_engine.rules.errors import RuleError, ScenarioError
 from gv_engine.rules.geometry import MOVE_FORWARD, TURN_LEFT
 from gv_engine.rules.objects import OBJECT_TYPES
-from gv_engine.rules.system import REWARD, TRANSITION, system
+from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, system
 from gv_engine.scenario.documents.trust import _explain_path
 from gv_engine.scenario.scenario import Scenario
 from tests.processes import run_program
@@ -288,6 +291,47 @@ def test_a_file_that_fails_is_one_problem_with_its_own_line(folder, line, expect
     place, cause = problem.split(": ./rules.py cannot be loaded: ")
     assert place == "scenario.yaml:7: transition_functions[1].name"
     assert cause.startswith(f"rules.py:{expected}")
+
+
+def test_a_file_that_fails_is_told_before_what_follows_from_it(folder):
+    (folder / "rules.py").write_text("def (:")
+    file = folder / "scenario.yaml"
+    file.write_text("sprites: {Coin: coin.svg}\n" + file.read_text("utf-8"), "utf-8")
+    cause, *others = find_problems(folder)
+    assert "scenario.yaml:7: legend.C: ./rules.py cannot be loaded" in cause
+    assert "scenario.yaml:1: sprites.Coin: found 'Coin', expected an object type" in others[0]
+
+
+def forgets(w, agent):
+    w.steps > 9  # noqa: B015  # what is tested
+
+
+@pytest.mark.parametrize(
+    ("phase", "helpers", "rule", "expected"),
+    [
+        (REWARD, {}, lambda w, agent: None, "<lambda> .*, expected a number; is a `return` miss"),
+        (REWARD, {}, lambda w, agent: 1.0, ""),
+        (REWARD, {"remember": forgets}, lambda w, agent, was: 1.0, "forgets .*, expected numbers"),
+        (TERMINATING, {}, forgets, "forgets in line .* of test_rule_files.py returns nothing, exp"),
+        (TERMINATING, {}, lambda w, agent: w.steps > 9, ""),
+        (TERMINATING, {"answers": forgets}, lambda w, agent: True, "forgets .* True or False"),
+        (TRANSITION, {}, forgets, ""),
+        (TRANSITION, {"when": forgets}, lambda w, agent: None, "forgets .* True or False"),
+    ],
+)
+def test_a_forgotten_return_is_told(phase, helpers, rule, expected):
+    function: Any = system(phase, **helpers)(FunctionType(rule.__code__, globals()))
+    assert re.match(expected, function.system.find_missing_return())
+    assert bool(expected) == bool(function.system.find_missing_return())
+
+
+def test_a_rule_without_return_is_told_with_the_line_that_names_it(folder):
+    text = RULES.replace("return (was - coins(w, agent)) * each", "(was - coins(w, agent)) * each")
+    (folder / "rules.py").write_text(text)
+    problem = problem_of(folder, "each: 3", "each: 4")
+    place = "scenario.yaml:8: reward_functions[0]: collected in line"
+    assert problem.startswith(place)
+    assert "of rules.py returns nothing, expected a number" in problem
 
 
 def test_components_that_share_a_column(folder):

@@ -50,6 +50,7 @@ from gv_engine.scenario.readers.actions import read_action
 from gv_engine.scenario.storage.files import read_bytes
 from gv_engine.scenario.syntax import fields
 from gv_engine.scenario.syntax.fields import (
+    CodeError,
     ErrorCollector,
     FieldError,
     UntrustedCodeError,
@@ -317,7 +318,7 @@ class NameResolver:
         is empty if the error was reported before. `node` is the YAML node of the reference."""
         if source in self._failed:
             message, self._failed[source] = self._failed[source], ""
-            return node.error(message)
+            return CodeError(node, message)
         refusal = self._refused[source]
         if not refusal:
             return UntrustedCodeError(node, "")

@@ -120,7 +120,13 @@ class YamlNode:
 
 
 class FieldError(Exception):
-    """Error in one value of a scenario; an empty message means that it has been reported before."""
+    """Error in one value of a scenario; an empty message means that it has been reported before.
+
+    Attributes:
+        is_cause: True if other errors may follow from it, so that it is listed before them.
+    """
+
+    is_cause = False
 
     def __init__(self, node: YamlNode, message: str) -> None:
         super().__init__(message)
@@ -133,23 +139,30 @@ class UntrustedCodeError(FieldError):
     before."""
 
 
+class CodeError(FieldError):
+    """Error of a Python file that cannot be loaded."""
+
+    is_cause = True
+
+
 class ErrorCollector:
     """Collector of the errors of a scenario, to raise them together."""
 
     def __init__(self, label: str) -> None:
         self._label = label
-        self._messages: list[tuple[errors.ProblemPlace, str]] = []
+        self._messages: list[tuple[bool, errors.ProblemPlace, str]] = []
         self._error_class = errors.ScenarioError
 
-    def add(self, node: YamlNode, message: str) -> None:
-        """Add an error about the YAML value `node`. Do nothing if the message is empty, which means
-        that the error has been reported before.
+    def add(self, node: YamlNode, message: str, is_cause: bool = False) -> None:
+        """Add an error about the YAML value `node`; other errors may follow from it if `is_cause`.
+        Do nothing if the message is empty, which means that the error has been reported before.
 
         Raises:
             ScenarioError: the number of errors has reached the limit.
         """
         if message:
-            self._messages.append((node.place, format_message(self._label, node, message)))
+            text = format_message(self._label, node, message)
+            self._messages.append((is_cause, node.place, text))
         if len(self) == _MAX_PROBLEMS:
             self.raise_if_any()
 
@@ -160,7 +173,7 @@ class ErrorCollector:
         try:
             yield
         except FieldError as error:
-            self.add(error.node, error.message)
+            self.add(error.node, error.message, error.is_cause)
             if isinstance(error, UntrustedCodeError):
                 self._error_class = errors.TrustError
 
@@ -202,15 +215,15 @@ class ErrorCollector:
     def error_with(self, error: FieldError) -> errors.ScenarioError:
         """Return one `ScenarioError` that lists the fatal `error` and all errors collected before
         it."""
-        self.add(error.node, error.message)
+        self.add(error.node, error.message, error.is_cause)
         return self._combined_error()
 
     def _combined_error(self) -> errors.ScenarioError:
-        """Return one ScenarioError that lists all collected errors with file and line, sorted by
-        line."""
-        messages = sorted(self._messages, key=lambda message: message[0].line or 0)
-        error = self._error_class(text for _, text in messages)
-        error.places = tuple(place for place, _ in messages)
+        """Return one ScenarioError that lists all collected errors with file and line: causes of
+        others first, then sorted by line."""
+        messages = sorted(self._messages, key=lambda each: (not each[0], each[1].line or 0))
+        error = self._error_class(text for *_, text in messages)
+        error.places = tuple(place for _, place, _ in messages)
         return error
 
 
