@@ -85,7 +85,10 @@ def test_a_name_that_there_is_not(hall):
     [
         ("size: {min: 4}", "the default is missing"),
         ("size: {default: 5, min: six}", "parameters.size.min: found 'six', expected a number"),
-        ("size: {default: a, min: 4}", "only numbers have bounds"),
+        (
+            "size: {default: a, min: 4}",
+            "only numbers have bounds, and the default of size, 'a', is of the type text",
+        ),
         ("size: {default: 5, max: 4}", "found 5, allowed are whole numbers to 4"),
         ("size: {default: 5, type: number}", "no type 'number'"),
         ("trust: 5", "found the name 'trust'"),
@@ -117,6 +120,11 @@ def test_a_name_that_is_not_declared_or_not_yet(hall):
     hall.write_text(HALL.replace("$pain", "$gain"))
     with pytest.raises(ScenarioError, match=r"hall.yaml:11: reward_.*no parameter 'gain'; did you"):
         Scenario.load(hall)
+
+
+def test_what_a_parameter_sets_is_told_with_its_line(hall):
+    hall.write_text(HALL.replace("reward: $pain", "rewrad: $pain"))
+    assert_refused("hall.yaml:11: reward_functions[0].rewrad: living_reward takes no", hall)
 
 
 def test_a_dollar_is_a_dollar_in_maps_and_without_parameters():

@@ -71,6 +71,16 @@ def file(tmp_path):
         ("max_steps: 100", "max_shape: [2, 9]", "smaller than the level of [3, 5]"),
         ("name: level", "description: Walk: now", "found a second colon in"),
         (
+            "reward: -1",
+            "reward: -1\nx:\n   - a\n    - {b: c, d: e}",
+            "found 4 spaces before `- {b: c, d: e}`, expected 3 as in line",
+        ),
+        (
+            "reward: -1",
+            "reward: {a: b, c: d: e}",
+            "put quotes around a text that has a colon and a space in it",
+        ),
+        (
             "name: level",
             "objects: {Coin: {components: [Solid, {Portable: {}}]}}",
             "1: objects.Coin.components[1]: found a mapping, expected a name; to set values",

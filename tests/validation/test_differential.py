@@ -105,3 +105,10 @@ def test_rewards_are_finite_numbers_or_truth_values(returned: str, fault: str, t
     level = {**RULES, "map": "#####\n#>.E#\n#####", "reward_functions": ["./rules.py:pay"]}
     report = run_differential_test(Scenario.load(level, tmp_path), episodes=1)
     assert report.fault.partition(": ")[2] == fault
+
+
+@pytest.mark.parametrize(("side", "steps"), [(9, 200), (65, 200), (129, 63), (512, 10)])
+def test_large_grids_have_fewer_steps(side, steps):
+    reset = {"reset_function": {"name": "empty", "shape": [side, side]}}
+    scenario = Scenario.load({**RULES, **reset, "max_shape": [side, side]})
+    assert abs(differential._limit_steps(scenario) - steps) <= steps // 10

@@ -186,6 +186,8 @@ def _find_unsolvable(scenario: Scenario, survey: Survey) -> list[str]:
     """Return an error message if `survey` has found that no level can be won, else []."""
     if not scenario.tells_success or _verdicts(survey) != {Verdict.LOST}:
         return []
+    if survey.all_alike:
+        return [f"{scenario.name}: the level cannot be won"]
     return [f"{scenario.name}: none of the levels of {len(survey.solutions)} seeds can be won"]
 
 

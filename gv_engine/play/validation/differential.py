@@ -97,6 +97,7 @@ def _find_unlisted(
 
 _AGAIN = "a second time"
 _MAX_STEPS = 200  # steps of an episode; most differences appear early
+_MAX_CELLS = 2**20  # cells of all worlds of an episode; beyond, it has fewer steps
 _BATCH_SIZE = 4  # worlds in the batch
 _ALL_WORLDS = np.arange(_BATCH_SIZE)
 _TURNS = 6  # steps of the batch for each episode played before
@@ -176,7 +177,7 @@ def run_differential_test(
 
     Args:
         scenario: scenario to test.
-        episodes: number of episodes, of at most 200 steps.
+        episodes: number of episodes, of at most 200 steps, in large grids of less.
         seed: seed of the first episode; the others use the next seeds.
         compiled: whether to compare with a compiled world; else with a second object world, which
             finds differences between runs with equal seeds.
@@ -203,10 +204,18 @@ def run_differential_test(
             return report
         steps = report.steps
     faults = (
-        _find_batch_fault(scenario, kind, _TURNS * episodes, seed)
+        _find_batch_fault(
+            scenario, kind, _TURNS * episodes * _limit_steps(scenario) // _MAX_STEPS, seed
+        )
         for kind in dict.fromkeys(("object", other_kind))
     )
     return Report(episodes, steps, next(filter(None, faults), ""))
+
+
+def _limit_steps(scenario: Scenario) -> int:
+    """Return the maximum number of steps of an episode."""
+    cells = scenario.layout.height * scenario.layout.width
+    return max(_MAX_STEPS // 20, min(_MAX_STEPS, _MAX_CELLS // cells))
 
 
 def _play_episode(
@@ -222,7 +231,8 @@ def _play_episode(
     report on earlier episodes; return it with this episode's steps and fault ("" for none)
     added."""
     actions: NDArray[np.int64] | None = None
-    for step in range(_MAX_STEPS + 1):
+    max_steps = _limit_steps(scenario)
+    for step in range(max_steps + 1):
         indices = () if actions is None else actions.tolist()
         names = ", ".join(scenario.action_names[index] for index in indices) or "reset"
         report = before._replace(steps=before.steps + max(0, step - 1))
@@ -239,7 +249,7 @@ def _play_episode(
             if found := rows.find_fault():
                 return found
             raise
-        is_over = step == _MAX_STEPS or np.all(first["terminated"] | first["truncated"])
+        is_over = step == max_steps or np.all(first["terminated"] | first["truncated"])
         if (is_over or rows.is_full) and (found := rows.find_fault()):
             return found
         if is_over:

@@ -14,6 +14,7 @@ from gv_engine.play.validation.solver import (
     Verdict,
 )
 from gv_engine.rules.component import AGENT
+from gv_engine.rules.errors import format_count
 from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, MOVE_LEFT, MOVE_RIGHT
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.simulation import Simulation
@@ -87,10 +88,12 @@ class Survey:
         parts = []
         if won:
             steps = sorted({len(self.solutions[seed].actions) for seed in won})
-            length = " to ".join(map(str, dict.fromkeys((steps[0], steps[-1]))))
+            least = f"{steps[0]} to " if len(steps) > 1 else ""
             count = "" if self.all_alike else f"{len(won)} of {len(self.solutions)} levels, "
-            parts.append(f"{count}in {length} steps at least")
-        if lost:
+            parts.append(f"{count}in {least}{format_count(steps[-1], 'step')} at least")
+        if len(lost) == len(self.solutions):
+            parts.append("no")
+        elif lost:
             parts.append(f"not that of seed {_format_seeds(lost)}")
         if unknown:
             parts.append(f"no way found within the limits for seed {_format_seeds(unknown)}")

@@ -258,7 +258,8 @@ def _read_bound(
     if key not in entries:
         return default
     if kind not in ("int", "float"):
-        raise entries[key].error(f"only numbers have bounds, and {name} is of the type {kind}")
+        found = f"the default of {name}, {entries['default'].summary}, is of the type {kind}"
+        raise entries[key].error(f"only numbers have bounds, and {found}")
     return fields.number(entries[key])
 
 
@@ -330,7 +331,7 @@ def _substitute_text(node: YamlNode, values: Mapping[str, Any], builder: NodeBui
             continue
         if sign == 0 and end == len(text):
             place = YamlNode(None, node.path, node.line, file=node.file)
-            return builder.from_python(value, place)
+            return replace(builder.from_python(value, place), line=node.line, file=node.file)
         pieces.append(str(value))
         builder.count_value(node, 0, len(pieces[-1]))
     result = "".join((*pieces, text[end:]))

@@ -101,7 +101,9 @@ def declare_components(names: NameResolver, node: YamlNode) -> None:
     for name, entry in fields.mapping(node).items():
         with names.problems.collect():
             if not (name.isidentifier() and name.isascii() and name[0].isupper()):
-                raise entry.error(f"found the name {name!r}, expected one like `Health`")
+                raise entry.error(
+                    f"found the name {name!r}, expected one like `Health`, of the letters a to z"
+                )
             if name in (*built_in_component_names(), Mission.__name__):
                 raise entry.error(f"a component {name!r} already exists; choose another name")
             starts = {} if entry.value is None else fields.mapping(entry)
@@ -199,7 +201,9 @@ def _read_object_type(names: NameResolver, name: str, node: YamlNode, module: st
     """Read the declaration of the object type `name` from a YAML mapping. `module` is the module
     name that the type gets."""
     if not (name.isidentifier() and name.isascii() and name[0].isupper()):
-        raise node.error(f"found the name {name!r}, expected one like `Gate` or `IronGate`")
+        raise node.error(
+            f"found the name {name!r}, expected one like `Gate`, of the letters a to z"
+        )
     if names.is_type_taken(name):
         raise node.error(f"an object type {name!r} already exists; choose another name")
     entries = fields.read_fields(names.problems, node, OBJECT_TYPE_KEYS)

@@ -447,7 +447,8 @@ class MapReader:
             if len(row) != len(rows[0]):
                 self._report_length(y, row, len(rows[0]))
         if max(len(rows), len(rows[0])) > fields.MAX_SIDE:
-            raise node.error(f"larger than {fields.MAX_SIDE} rows or columns")
+            found = f"{len(rows)} rows of {len(rows[0])} cells"
+            raise node.error(f"found {found}, allowed are at most {fields.MAX_SIDE} of each")
         return [row[: len(rows[0])] for row in rows]
 
     def _report_length(self, y: int, row: str, width: int) -> None:

@@ -14,6 +14,7 @@ _INDENT = re.compile(r"[ \t]*")
 _ENTRY = re.compile(r"(?P<indent> *)(?P<dashes>(?:- +)*)(?P<rest>.*)")
 _KEY = re.compile(r"[^\s#'\"\[{][^#'\"\[{]*?:(\s|$)")
 _BLOCK = re.compile(r":\s*\|\s*$")
+_QUOTE_COLONS = "put quotes around a text that has a colon and a space in it"
 _BRACKETS = {"flow mapping": "}", "flow sequence": "]"}
 
 
@@ -54,9 +55,8 @@ def explain_syntax_error(text: str, error: yaml.MarkedYAMLError) -> tuple[int, s
 def _find_colon_mistake(lines: list[str], line: int) -> tuple[int, str] | None:
     """Return line number and message if the error in `line` comes from a second colon there, or
     from a missing colon in the line above. None otherwise."""
-    if len(re.findall(r":\s", lines[line - 1])) > 1:
-        hint = "put quotes around a text that has a colon and a space in it"
-        return line, f"found a second colon in {_show(lines, line)}; {hint}"
+    if len(re.findall(r":\s", re.sub(r"[{[].*[]}]", "", lines[line - 1]))) > 1:
+        return line, f"found a second colon in {_show(lines, line)}; {_QUOTE_COLONS}"
     previous = next((n for n in range(line - 1, 0, -1) if lines[n - 1].strip()), None)
     is_item = lines[line - 1].lstrip().startswith("- ")
     if previous is None or is_item or _KEY.match(_match_entry(lines[previous - 1])["rest"]):
@@ -113,7 +113,8 @@ def _explain_brackets(
     token, shown = problem.rpartition("got ")[2].strip("'<>"), _show(lines, line)
     if token in ("]", "}"):
         return line, f"found {token!r} where {bracket!r} closes the bracket: {shown}"
-    return line, f"found {token!r}, expected ',' between entries or {bracket!r}: {shown}"
+    hint = f"; {_QUOTE_COLONS}" if token == ":" else ""
+    return line, f"found {token!r}, expected ',' between entries or {bracket!r}: {shown}{hint}"
 
 
 def _explain_missing_colon(lines: list[str], number: int) -> str:
