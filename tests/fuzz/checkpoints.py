@@ -28,6 +28,7 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "plr": ("keydoor-5x5", {"curriculum": "plr", "level_buffer_size": 6}),
     "accel": ("keydoor-5x5", {"curriculum": "accel", "level_buffer_size": 4}),
     "noveld": ("keydoor-5x5", {"learner": "noveld"}),
+    "ride": ("keydoor-5x5", {"learner": "ride"}),
     "self": ("hunt", {"partner": "self"}),
 }
 """Scenario and settings of the trainings, by name."""

@@ -63,6 +63,7 @@ REPLAYS = "--max-steps", "12", "--set-hp", "level_buffer_size=40"
         ("keydoor-5x5", ("--learner", "ppo", "--memory")),
         ("keydoor-5x5", ("--learner", "rnd")),
         ("keydoor-5x5", ("--learner", "noveld", "--memory")),
+        ("keydoor-5x5", ("--learner", "ride")),
         ("keydoor-5x5", ("--learner", "pqn")),
         ("keydoor-5x5", ("--learner", "pqn", "--memory")),
         ("keydoor-5x5", ("--set-hp", "encoder=cnn", "--memory")),
@@ -426,7 +427,7 @@ def test_noveld_rewards_steps_to_newer_observations_once_in_an_episode():
     for _ in range(3):  # what was visited before an update counts after it
         learner.update()
         other.restore(learner.state())
-        assert other._visited == learner._visited
+        assert other._visits.state() == learner._visits.state()
     rewarded = 0
     for agent in range(4):
         visited: set[bytes] = set()
@@ -440,6 +441,73 @@ def test_noveld_rewards_steps_to_newer_observations_once_in_an_episode():
                 rewarded += found[t, agent] > 0
                 visited = set() if done[t, agent] else visited
     assert 100 < rewarded < 600
+
+
+def test_ride_rewards_impact_less_at_each_visit_in_an_episode():
+    level = Scenario.load("keydoor-5x5").with_(max_steps=40)
+    options: Any = {"num_envs": 4, "num_steps": 100, "learner": "ride", "rnd_coef": 1.0}
+    learner, other = (make_learner(level, "object", **options) for _ in range(2))
+    impact, given = [], []
+
+    def keep(rewards: Any, done: Any, live: Any) -> Any:
+        impact.append((rewards, done))
+        return rewards
+
+    def learn(rows: Any, is_counted: Any) -> Any:
+        given.append((rows.numpy().copy(), compute(rows, is_counted)))
+        return given[-1][1]
+
+    compute, learner._learn_dynamics = learner._learn_dynamics, learn
+    learner._impact_scaler.scale = keep
+    for _ in range(3):  # visits before an update count after it
+        learner.update()
+        other.restore(learner.state())
+        assert other._visits.state() == learner._visits.state()
+        assert torch.equal(other._dynamics.table, learner._dynamics.table)
+    repeated = 0
+    for agent in range(4):
+        visits: list[bytes] = []
+        for (rows, distances), (rewards, done) in zip(given, impact, strict=True):
+            for t in range(100):
+                before, after = (rows[k, agent].tobytes() for k in (t, t + 1))
+                visits = [*(visits or [before]), after]
+                count = 0 if done[t, agent] else visits.count(after)
+                expected = distances[t, agent].item() / count**0.5 if count else 0
+                assert rewards[t, agent] == pytest.approx(expected, rel=1e-5)
+                visits = [after] if done[t, agent] else visits
+                repeated += count > 1
+    assert 100 < repeated < 1100
+
+
+def test_the_embeddings_of_ride_tell_the_actions():
+    learner = make_learner("keydoor-5x5", "object", num_envs=8, num_steps=16, learner="ride")
+    learner._collect()
+    rows, actions = learner._buffer.inputs(slice(None))[0], learner._buffer.actions
+    has_moved = (rows[1:] != rows[:-1]).any(2)
+
+    def tell_actions() -> float:
+        embeddings = learner._dynamics(rows.flatten(0, 1)).unflatten(0, rows.shape[:2])
+        both = torch.cat([embeddings[:-1], embeddings[1:]], 2)
+        chosen = learner._dynamics.inverse(learner._dynamics.inverse_hidden(both).relu()).argmax(2)
+        return float((chosen == actions)[has_moved].float().mean())
+
+    before = tell_actions()
+    for _ in range(200):
+        distances = learner._learn_dynamics(rows, torch.ones_like(actions, dtype=torch.bool))
+    assert before < 0.5 < 0.9 < tell_actions()
+    assert not distances.requires_grad
+    assert (distances[~has_moved] == 0).all()
+    weights = learner._dynamics.table.clone()
+    learner._learn_dynamics(rows, torch.zeros_like(actions, dtype=torch.bool))
+    assert torch.equal(weights, learner._dynamics.table)
+
+
+@pytest.mark.parametrize("level", ["empty-4x4", "MiniGrid-GoToDoor-5x5-v0"])
+def test_the_example_learns_levels_with_and_without_missions(level, monkeypatch):
+    from examples import small_ppo
+
+    monkeypatch.setattr(small_ppo, "GOAL", 0.0)
+    assert small_ppo.train(level, 0, 20_000) >= 1024
 
 
 def test_what_does_not_fit_is_told_before_a_run_begins(capsys):

@@ -66,7 +66,7 @@ def _list_bounds(
     yield "counts", num_steps, 0, math.inf
     yield "counts", num_episodes, 0, math.inf
     yield "colors", state["colors"], 0, learner.colors.num_permutations - 1
-    for name in state.keys() & {"reward_scaler", "novelty_scaler"}:
+    for name in [each for each in state if each.endswith("_scaler")]:
         count, _, squares = state[name]["moments"]
         yield f"{name}.moments", count, 1e-9, math.inf
         yield f"{name}.moments", squares, 0, math.inf

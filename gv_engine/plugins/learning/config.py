@@ -48,6 +48,7 @@ LEARNERS = {
     "mappo": "gv_engine.plugins.learning.mappo:MAPPOLearner",
     "rnd": "gv_engine.plugins.learning.rnd:RNDLearner",
     "noveld": "gv_engine.plugins.learning.noveld:NovelDLearner",
+    "ride": "gv_engine.plugins.learning.ride:RIDELearner",
 }
 """Class of each learner; each file names its paper."""
 CURRICULA = {
@@ -100,7 +101,7 @@ class Hyperparameters:
     """Settings of a learner; the defaults suit PPO on all grid scenarios of the engine.
 
     Attributes:
-        learner: "ppo", "pqn", "mappo", "rnd" or "noveld", see `LEARNERS`.
+        learner: "ppo", "pqn", "mappo", "rnd", "noveld" or "ride", see `LEARNERS`.
         seed: seed of the worlds, the initial weights and the sampling of actions.
         recurrent: add a GRU, reset at the start of each episode.
         mask_actions: give probability 0 to the actions that `info["action_mask"]` excludes.
@@ -129,7 +130,7 @@ class Hyperparameters:
         layer_norm: normalise the hidden layers, which PQN needs.
         start_epsilon, end_epsilon: share of random actions of PQN at the first step, and after
             `exploration_steps` steps; linear between.
-        rnd_coef: weight of the rewards of RND and NovelD for new observations.
+        rnd_coef: weight of the rewards of RND, NovelD and RIDE for exploration.
         curriculum: "random", "plr" or "accel", see `curriculum.py`.
         level_buffer_size: number of levels that a curriculum other than "random" keeps.
         replay_prob: probability that an update replays levels of the curriculum.

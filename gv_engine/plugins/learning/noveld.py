@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.plugins.learning.config import Hyperparameters
+from gv_engine.plugins.learning.episode_visits import EpisodeVisits
 from gv_engine.plugins.learning.rnd import CodeRows, Errors, Flags, RNDLearner
 
 _WEIGHT_BEFORE = 0.5
@@ -28,45 +28,22 @@ class NovelDLearner(RNDLearner):
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters, device: str = "cpu") -> None:
         """Make a learner; the arguments are those of `Learner`."""
         super().__init__(env, settings, device)
-        self._visited: list[set[int]] = [set() for _ in range(env.num_envs)]  # hashes, by agent
-        slots = len(self.spec.sizes)
-        self._multipliers = np.random.default_rng(0).integers(1 << 62, size=slots)
+        self._visits = EpisodeVisits(env.num_envs, len(self.spec.sizes))
 
     def _begin_episodes(self, results: tuple[Any, dict[str, Any]]) -> None:
         super()._begin_episodes(results)
-        for visited in self._visited:
-            visited.clear()
+        self._visits.begin_episodes()
 
     def _scaled_novelty(self, rows: CodeRows, errors: Errors, done: Flags, live: Flags) -> Errors:
         gains = np.maximum(errors[1:] - _WEIGHT_BEFORE * errors[:-1], 0)
-        gains *= self._find_first_visits(rows.astype(np.int64) @ self._multipliers, done) & live
+        gains *= (self._visits.add(rows, done) == 1) & live
         return self._novelty_scaler.scale(gains, done, live)
-
-    def _find_first_visits(self, hashes: NDArray[np.int64], done: Flags) -> Flags:
-        """Return a (T, N) mask of steps whose next observation is new in the agent's episode, and
-        remember the observations. `hashes` identify observations. A step that ends an episode is
-        never new.
-
-        Args:
-            hashes: (T + 1, N) hashes of the observations before the first and after each step.
-            done: (T, N) True where the step ended the episode.
-        """
-        first = np.zeros(done.shape, np.bool_)
-        for agent, visited in enumerate(self._visited):
-            start, *after = hashes[:, agent].tolist()
-            visited.add(start)
-            for t, (key, ended) in enumerate(zip(after, done[:, agent].tolist(), strict=True)):
-                if ended:
-                    visited.clear()
-                first[t, agent] = key not in visited and not ended
-                visited.add(key)
-        return first
 
     def state(self) -> dict[str, Any]:
         """Return everything that `restore` needs to continue the training bit for bit."""
-        return super().state() | {"visited": [list(visited) for visited in self._visited]}
+        return super().state() | {"visited": self._visits.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue the training from a saved `state()` of a learner with the same settings."""
         super().restore(state)
-        self._visited = [set(visited) for visited in state["visited"]]
+        self._visits.restore(state["visited"])

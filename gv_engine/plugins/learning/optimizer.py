@@ -34,6 +34,11 @@ class Adam:
         for parameter, view in zip(self.parameters, views, strict=True):
             parameter.data = view.view_as(parameter)
 
+    def minimise(self, loss: Tensor) -> None:
+        """Take one step on a loss, a tensor of one number."""
+        gradients = torch.autograd.grad(loss, self.parameters)
+        self.step(torch.cat([each.flatten() for each in gradients]))
+
     def step(self, gradient: Tensor) -> None:
         """Update the weights by `gradient`, one vector for all weights. It is clipped in place to
         the maximum norm."""

@@ -550,8 +550,7 @@ class Learner:
 
     def minimise(self, loss: Tensor) -> None:
         """Take one optimiser step on a loss, a tensor of one number."""
-        gradients = torch.autograd.grad(loss, self._adam.parameters)
-        self._adam.step(torch.cat([each.flatten() for each in gradients]))
+        self._adam.minimise(loss)
 
     # ---- state -----------------------------------------------------------------------------
 
