@@ -44,6 +44,7 @@ def python_for(packages: tuple[str, ...]) -> str:
     sources = [INSTEAD.get(package, package) for package in packages]
     stamp = folder / "installed"
     if not stamp.exists() or stamp.read_text("utf-8") != repr(sources):
+        print(f"installing {' '.join(sources)} into {folder} …", file=sys.stderr, flush=True)
         venv.create(folder, clear=True, with_pip=True)
         if sources[0] == PUFFERLIB:
             _build_grid(python, *sources)

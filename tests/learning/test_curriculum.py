@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gv_engine import AgentsVectorEnv, Scenario
+from gv_engine.cli import main
 from gv_engine.envs.level_sets import compute_content_keys, find_layouts, iter_level_keys, level_set
 from gv_engine.learning import train
 from gv_engine.plugins.learning.config import ConfigError
@@ -16,6 +17,7 @@ torch: Any = pytest.importorskip("torch")
 from gv_engine.plugins.learning import curriculum  # noqa: E402
 from gv_engine.plugins.learning.curriculum import find_replay_probabilities  # noqa: E402
 from gv_engine.plugins.learning.level_edits import LevelEditor  # noqa: E402
+from gv_engine.plugins.learning.run_folder import Run  # noqa: E402
 from tests.fuzz.checkpoints import as_bytes  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]
@@ -221,6 +223,19 @@ def test_an_update_is_as_long_as_an_episode(here):
         with pytest.raises(ConfigError, match=says):
             train("keydoor-9x9", {"curriculum": name, "steps": 1}, out="run")
     assert not (here / "run").exists()
+
+
+def test_a_run_that_only_scored_levels_says_so_and_has_no_best_weights(here, capsys):
+    small = "num_envs=4", "num_steps=16", "level_buffer_size=60"
+    words = ["--curriculum", "plr", "--max-steps", "5", "--out", "run"]
+    words += [word for each in small for word in ("--set-hp", each)]
+    assert main(["train", "keydoor-5x5", *words, "--steps", "320"]) == 0
+    told = "run has learned nothing yet: the curriculum plr first scores new levels, in up to 480"
+    assert told in capsys.readouterr().err
+    assert Run(here / "run").load_checkpoint()["best"] == {}
+    assert main(["train", "--resume", "run", "--steps", "2560"]) == 0
+    assert "has learned nothing" not in capsys.readouterr().err
+    assert Run(here / "run").load_checkpoint()["best"]
 
 
 def test_a_buffer_fits_into_a_checkpoint():

@@ -25,7 +25,7 @@ from gv_engine.plugins.learning.benchmark import runner
 from gv_engine.plugins.learning.benchmark.runner import PartRunner
 from gv_engine.plugins.learning.cli import train
 from gv_engine.plugins.learning.config import ConfigError, Hyperparameters, StopCondition
-from gv_engine.plugins.learning.training import train_slice
+from gv_engine.plugins.learning.training import resume_training, train_slice
 from gv_engine.scenario.scenario import Scenario
 from tests import ROOT
 from tests.cli.shell import RULE, write
@@ -225,6 +225,25 @@ def test_no_run_begins_that_could_not_be_read_back(aim, says):
     with pytest.raises(RunError, match=f"run cannot begin: {says}"):
         Run.create(Path("run"), scenario, largest, stop_condition=aim)
     assert not Path("run").exists()
+
+
+@pytest.mark.parametrize(
+    ("end", "says"),
+    [
+        ({"steps": -3}, "steps is -3; expected an integer from 0 on"),
+        ({"steps": 1.5}, "steps is 1.5; expected an integer"),
+        ({"steps": "many"}, "steps is 'many'; expected an integer"),
+        ({"until": 7}, "until is 7; expected a number from 0 to 1"),
+        ({"until": -1}, "until is -1"),
+    ],
+)
+def test_a_run_is_not_resumed_to_an_end_that_it_cannot_have(end, says):
+    run = trained("run")
+    before = (run / "run.json").read_bytes()
+    with pytest.raises(ConfigError, match=says):
+        resume_training(run, **end)
+    assert (run / "run.json").read_bytes() == before
+    assert resume_training(run, steps=UPDATE * 5, until=1).metrics.steps == UPDATE * 5
 
 
 def assert_policy_plays(level: str, policy: str, capsys: pytest.CaptureFixture[str]) -> None:

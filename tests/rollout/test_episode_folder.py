@@ -366,7 +366,9 @@ def test_a_folder_is_new_or_empty(env: Any, folder: Path):
         ):
             EpisodeFolder(path, env, {})
     damage(folder, complete=False)
-    with pytest.raises(FileExistsError, match=r"unfinished rollout of which 3 episodes are whole;"):
+    with pytest.raises(
+        FileExistsError, match=r"of which 3 episodes are whole; continue it with --resume, or give"
+    ):
         EpisodeFolder(folder, env, {})
 
 

@@ -420,8 +420,10 @@ def check_new_folder(path: Path) -> None:
     that crashed processes left there are deleted first."""
     files.remove_stale_drafts(path)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        unfinished = _describe_unfinished(path)
+        fix = "continue it with --resume, or " if unfinished else ""
         raise FileExistsError(
-            f"{path} is there already{_describe_unfinished(path)}; give the name of a new folder"
+            f"{path} is there already{unfinished}; {fix}give the name of a new folder"
         )
 
 

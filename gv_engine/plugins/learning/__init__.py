@@ -15,6 +15,7 @@ NAMES = {
     "export_policy": "gv_engine.plugins.learning.policy_export:export_policy",
     "load_policy": "gv_engine.envs.rollout.policy_file:TrainedPolicy",
     "resume_training": "gv_engine.plugins.learning.training:resume_training",
+    "summarise_seeds": "gv_engine.plugins.learning.evaluation:summarise_seeds",
     "train": "gv_engine.plugins.learning.training:train",
 }
 """Module of each public name."""

@@ -294,7 +294,9 @@ class Run:
 
     def _keep_best_weights(self, learner: Learner, metrics: TrainingMetrics) -> None:
         """If the learner's weights are the best so far, keep a copy in the attribute `best`."""
-        if metrics.episodes < _MIN_EPISODES or math.isnan(metrics.episode_return):
+        has_learned = not math.isnan(metrics.value_loss)  # curricula begin with other updates
+        is_known = metrics.episodes >= _MIN_EPISODES and not math.isnan(metrics.episode_return)
+        if not (has_learned and is_known):
             return
         if self.settings.partner == "self":  # scores are no measure: opponents get better, too
             return

@@ -281,6 +281,7 @@ def resume_training(
         trust: whether the scenario of the run, and its partners, may run Python of their own.
 
     Raises:
+        ConfigError: `steps` or `until` is out of range.
         RunError: there is no run, it is damaged, or another process trains it.
         TrustError: the run needs Python that may not run.
     """
@@ -291,7 +292,10 @@ def resume_training(
     run.require_finished_imitation()
     check_partner_code(run.settings.partner, run.path, trust)
     old = run.stop_condition
-    run.set_stop_condition(StopCondition(steps or old.steps, until or old.until))
+    end = Config(
+        steps=old.steps if steps is None else steps, until=old.until if until is None else until
+    )
+    run.set_stop_condition(end.stop_condition)
     scenario = load_reference(run.scenario, run.path, trust=trust)
     assert isinstance(scenario, Scenario)  # of a run that began
     return _train_run(run, scenario, device, callbacks, loggers)

@@ -331,13 +331,21 @@ def _format_means(metrics: TrainingMetrics) -> list[str]:
 def _warn_of_unknown_means(
     plan: TrainingPlan, runs: Sequence[Run], results: Sequence[RunResult]
 ) -> None:
-    """If a run is too short to estimate success rate and return, print a warning with the number of
-    steps that an estimate needs."""
+    """If a run is too short to learn, or to estimate success rate and return, print a warning with
+    the number of steps that it needs."""
+    settings = runs[0].settings
     for path, metrics, *_ in results:
+        if metrics.steps and math.isnan(metrics.value_loss):
+            needed = settings.level_buffer_size // 2 * settings.num_steps
+            cli.complain(
+                f"{path} has learned nothing yet: the curriculum {settings.curriculum} first "
+                f"scores new levels, in up to {needed:,} steps; train on with --resume and --steps"
+            )
+            return
         has_learned = metrics.steps > 0  # other runs only imitated
         if has_learned and math.isnan(metrics.episode_return):
             longest = max(member.max_steps or 0 for member in plan.scenario.members)
-            needed = longest * runs[0].settings.num_envs * plan.scenario.layout.agents
+            needed = longest * settings.num_envs * plan.scenario.layout.agents
             cli.complain(
                 f"{path} acts with its last weights, not its best: success and return are known "
                 f"only when most episodes can have ended, which takes up to {needed:,} steps"
