@@ -171,6 +171,8 @@ def test_a_level_with_errors_or_of_another_kind_is_refused(tmp_path: Path):
     file.write_text("map: |\n  ##\n")
     with pytest.raises(EditError, match="has errors"):
         OtherLevel(str(file))
+    with pytest.raises(EditError, match=r"fresh-snow\.txt is no YAML file; change it in a text"):
+        OtherLevel("fresh-snow")
     with pytest.raises(EditError, match="levels of grids are edited here"):
         OtherLevel("mathy-poly-simplify-easy")
 

@@ -92,6 +92,8 @@ def test_what_is_built_in_can_be_extended(tmp_path):
     assert Scenario.load(file, size=20).layout.height >= 20
     file.write_text("domain: algebra\nextends: mathy-complex-simplify-easy\ndifficulty: hard\n")
     assert main(["check", str(file), "--episodes", "1"]) == 0
+    file.write_text("extends: pogema-benchmark-mapf\n")  # a file of its own is a default
+    assert Scenario.load(file).calls(RESET)[0].name == "start_instance"
 
 
 CHANGE = "extends: scenario.yaml\nreward_functions:"

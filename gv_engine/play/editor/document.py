@@ -472,7 +472,12 @@ def check_domain(text: str, ref: ScenarioRef) -> None:
     Raises:
         EditError: the text is no YAML, or of another domain.
     """
-    text_buffer.compose_yaml(text)  # broken YAML must be fixed as text
+    try:
+        text_buffer.compose_yaml(text)  # broken YAML must be fixed as text
+    except EditError:
+        if ref.file.suffix not in (".yaml", ".yml"):
+            raise EditError(f"{ref} is no YAML file; change it in a text editor") from None
+        raise
     name = text_buffer.read_scalar(text, ("domain",)) or next(iter(DOMAINS))
     if name in DOMAINS and not DOMAINS[name].sketch:
         raise EditError(f"{ref} is of the domain {name}; levels of grids are edited here")
