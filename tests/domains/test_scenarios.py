@@ -182,6 +182,8 @@ def test_a_misspelt_option_is_told_whatever_the_scenario_is(name, make):
             TypeError, match=r"no option 'max_stepz'; environments take 'max_steps'"
         ):
             make(scenario, max_stepz=3)
+        with pytest.raises(TypeError, match=r"no option 'autoreset'; vector environments take 'au"):
+            make(scenario, autoreset="Disabled")
 
 
 @pytest.mark.sample("keydoor-5x5")

@@ -201,7 +201,8 @@ def reject_settings(
         )
 
 
-_STEP_LIMIT = "max_steps"  # option of environments that error messages suggest
+_OF_ENVIRONMENTS = ("max_steps", "autoreset_mode", "observation_representation", "render_mode")
+"""Options of environments that error messages suggest."""
 
 
 def _unknown_option_error(name: str, declared: Iterable[str], label: str) -> UnknownOptionError:
@@ -209,9 +210,11 @@ def _unknown_option_error(name: str, declared: Iterable[str], label: str) -> Unk
     `declared` parameters; `label` names the scenario."""
     parameters = list(declared)
     has = f"the parameters {', '.join(parameters)}" if parameters else "no parameters"
-    hint = suggest_similar(name, [*parameters, _STEP_LIMIT])
-    if _STEP_LIMIT in hint and _STEP_LIMIT not in parameters:
-        hint = f"; environments take {_STEP_LIMIT!r}, the limit of steps;"
+    hint = suggest_similar(name, [*parameters, *_OF_ENVIRONMENTS])
+    for option in {*_OF_ENVIRONMENTS}.difference(parameters):
+        if repr(option) in hint:
+            kind = "vector " * (option == "autoreset_mode")
+            hint = f"; {kind}environments take {option!r};"
     return UnknownOptionError([f"no option {name!r}{hint or ';'} {label} has {has}"])
 
 
