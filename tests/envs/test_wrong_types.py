@@ -56,7 +56,7 @@ CALLS: dict[str, Any] = {
     "scenario='x': expected a Scenario": lambda env, envs: Simulation("x"),  # type: ignore[arg-type]
     "found 3, expected rows from snapshot": lambda env, envs: env.restore(3),
     "found None, expected rows": lambda env, envs: envs.restore(None),
-    "other maximum sizes": lambda env, envs: envs.restore(np.zeros(2)),
+    "found array(.*), expected rows": lambda env, envs: envs.restore(np.zeros(2)),
     "is of empty-8x8, and this is keydoor-5x5; restore it into": lambda env, envs: env.restore(
         snapshot_of("empty-8x8")
     ),

@@ -36,7 +36,7 @@ def require_layout(layout: Layout, rows: NDArray[Any]) -> None:
     Raises:
         ValueError: the rows have another dtype.
     """
-    if not isinstance(rows, np.ndarray | np.void):
+    if not isinstance(rows, np.ndarray | np.void) or not rows.dtype.names:
         raise ValueError(f"found {shorten(repr(rows), 60)}, expected rows from snapshot()")
     if not _are_equal(rows.dtype, layout.dtype):
         raise ValueError(
