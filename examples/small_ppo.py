@@ -15,6 +15,7 @@ from gv_engine import GridVectorEnv
 LEVEL, SEED, MOST_STEPS, GOAL = "MiniGrid-DoorKey-5x5-v0", 3, 200_000, 0.95
 WORLDS, STEPS, EPOCHS, MINIBATCH = 8, 128, 10, 64
 GAMMA, LAMBDA, CLIP, ENTROPY, RATE = 0.99, 0.95, 0.2, 0.01, 5e-4
+SEEN = "grid", "item", "mission"  # the cells in view, the carried item, and the task, if any
 
 
 def make_net(codes: int, slots: int, outputs: int, scale: float) -> nn.Sequential:
@@ -40,13 +41,13 @@ def train(level: str, seed: int, most_steps: int) -> int:
         level, WORLDS, observation_representation="cells", autoreset_mode="SameStep"
     )
     observation, _ = envs.reset(seed=seed)
-    # the cells in view, the carried item, and in some levels the mission
     space: Any = envs.single_observation_space
-    codes = 1 + max(int(each.high.max()) for each in space.values())
+    seen = [name for name in SEEN if name in space.spaces]
+    codes = 1 + max(int(space[name].high.max()) for name in seen)
 
     def encode(observation: dict[str, Any]) -> torch.Tensor:
         """Return what the agents see as codes, (N, slots)."""
-        slots = [observation[name].reshape(WORLDS, -1) for name in space]
+        slots = [observation[name].reshape(WORLDS, -1) for name in seen]
         return torch.from_numpy(np.concatenate(slots, 1).astype(np.int64))
 
     num_slots, num_actions = encode(observation).shape[1], envs.num_actions

@@ -16,7 +16,7 @@ The same function runs on the object world and, compiled, on the rows of a batch
 
 from __future__ import annotations
 
-import dis
+import ast
 import enum
 import functools
 import inspect
@@ -32,6 +32,7 @@ from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.functions import names_of
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
+from gv_engine.rules.source import find_function_nodes
 
 
 class Phase(enum.Enum):
@@ -276,16 +277,21 @@ def source_location(function: Any) -> tuple[str, int]:
         return "?", 0
 
 
+@functools.lru_cache(maxsize=1024)
 def _returns_nothing(function: Any) -> bool:
-    """Return True if no `return` of a function has a value."""
+    """Return True if no `return` of a function has a value; False if its source is not at hand."""
     code = getattr(function, "__code__", None)
-    steps = [*dis.get_instructions(code)] if code else []
-    ends = [k for k, step in enumerate(steps) if step.opname in ("RETURN_VALUE", "RETURN_CONST")]
-    return bool(ends) and all(_loads_none(steps[k]) or _loads_none(steps[k - 1]) for k in ends)
+    if code is None or None not in code.co_consts:  # faster than reading the source
+        return False
+    nodes = find_function_nodes(function)
+    return bool(nodes) and not any(map(_has_result, nodes))
 
 
-def _loads_none(step: dis.Instruction) -> bool:
-    return step.opname in ("LOAD_CONST", "RETURN_CONST") and step.argval is None
+def _has_result(node: ast.FunctionDef | ast.Lambda) -> bool:
+    if isinstance(node, ast.Lambda):
+        return True
+    ends = (part.value for part in ast.walk(node) if isinstance(part, ast.Return | ast.Yield))
+    return any(end and not (isinstance(end, ast.Constant) and end.value is None) for end in ends)
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])

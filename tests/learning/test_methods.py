@@ -503,7 +503,7 @@ def test_the_embeddings_of_ride_tell_the_actions():
 
 
 @pytest.mark.parametrize("level", ["empty-4x4", "MiniGrid-GoToDoor-5x5-v0"])
-def test_the_example_learns_levels_with_and_without_missions(level, monkeypatch):
+def test_the_example_reads_levels_with_and_without_missions(level, monkeypatch):
     from examples import small_ppo
 
     monkeypatch.setattr(small_ppo, "GOAL", 0.0)

@@ -306,17 +306,34 @@ def forgets(w, agent):
     w.steps > 9  # noqa: B015  # what is tested
 
 
+def gives_nothing(w, agent):
+    return None
+
+
+def ends_early(w, agent):
+    if w.steps < 9:
+        return
+    return True
+
+
+def may_have_none(w, agent):
+    return w.steps or None
+
+
 @pytest.mark.parametrize(
     ("phase", "helpers", "rule", "expected"),
     [
-        (REWARD, {}, lambda w, agent: None, "<lambda> .*, expected a number; is a `return` miss"),
+        (REWARD, {}, gives_nothing, "gives_nothing .*, expected a number; is a `return` missing?"),
         (REWARD, {}, lambda w, agent: 1.0, ""),
+        (REWARD, {}, may_have_none, ""),
         (REWARD, {"remember": forgets}, lambda w, agent, was: 1.0, "forgets .*, expected numbers"),
         (TERMINATING, {}, forgets, "forgets in line .* of test_rule_files.py returns nothing, exp"),
         (TERMINATING, {}, lambda w, agent: w.steps > 9, ""),
+        (TERMINATING, {}, ends_early, ""),
         (TERMINATING, {"answers": forgets}, lambda w, agent: True, "forgets .* True or False"),
         (TRANSITION, {}, forgets, ""),
         (TRANSITION, {"when": forgets}, lambda w, agent: None, "forgets .* True or False"),
+        (TRANSITION, {"when": ends_early}, forgets, ""),
     ],
 )
 def test_a_forgotten_return_is_told(phase, helpers, rule, expected):

@@ -4,11 +4,12 @@ that open one."""
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, suppress
 from dataclasses import replace
 from io import StringIO
@@ -99,6 +100,7 @@ class EditorDocument:
         self._rule_watch: Watch | None = None
         self._parsed_version: tuple[str, Path | None] | None = None  # text and file name
         self._map_index = 0  # of the shown map, in a level with `maps`
+        self._map_texts: Sequence[str | None] = ()  # of all maps
         self.document: Document | None = None
         self.scenario: Scenario | None = None
         self.faults: tuple[Fault, ...] = ()
@@ -179,13 +181,24 @@ class EditorDocument:
         self.refresh()
 
     def _read_map(self) -> None:
-        text, document, index = self.buffer.text, self.document, self._map_index
-        self.map = MapModel(text, document, self.vocabulary, self.variant, index)
+        """Read the map number `_map_index`, or another one that has changed, as by an undo."""
+        text, document, before = self.buffer.text, self.document, self._map_texts
+        self.map = MapModel(text, document, self.vocabulary, self.variant, self._map_index)
+        self._map_texts = self.map.read_all(text)
+        pairs = enumerate(zip(before, self._map_texts, strict=False))
+        changed = [index for index, (old, new) in pairs if old != new]
+        if changed and self.map.index not in changed:
+            self.show_map(changed[0])
 
-    def show_next_map(self) -> None:
-        """Edit the next one of the level's `maps`; after the last comes the first."""
-        self._map_index = (self.map.index + 1) % self.map.num_maps
+    def show_map(self, index: int) -> None:
+        """Edit another one of the level's `maps`; after the last comes the first."""
+        self._map_index = index % self.map.num_maps
         self._read_map()
+
+    def show_map_of(self, fault: Fault) -> None:
+        """Edit the map to which `fault`, an error or likely mistake, refers, if it does."""
+        if found := _MAP_INDEX.search(fault.place.path):
+            self.show_map(int(found[1]))
 
     def find_seed_of_map(self) -> int:
         """Return the least seed whose level is made from the shown map; 0 if the level has one map,
@@ -242,7 +255,8 @@ class EditorDocument:
         """Return the map cells to which `fault`, an error or likely mistake, refers; [] if there
         are none."""
         place, level_map = fault.place, self.map
-        if place.path.startswith("maps[") and place.path != format_key_path(level_map.path):
+        is_of_map = _MAP_INDEX.search(place.path)
+        if is_of_map and place.path != format_key_path(level_map.path):
             return []  # those of another map
         if place.cells:
             cells = [cell for cell in place.cells if cell in level_map]
@@ -484,6 +498,7 @@ def check_domain(text: str, ref: ScenarioRef) -> None:
 
 
 _MAX_SEEDS = 1000  # seeds to try for one that plays a map
+_MAP_INDEX = re.compile(r"\bmaps\[(\d+)\]")
 _FIRST_SEARCH_SECONDS = 1.5  # CPU seconds for a first search of one level
 _SEARCH_SECONDS = 10.0  # CPU seconds for the search of all levels
 # Number of levels to search, and the number after which the search ends if all are equal

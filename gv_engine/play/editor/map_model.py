@@ -65,10 +65,11 @@ class MapModel:
         self._text, self._vocab = text, vocab
         self.path = _map_path(text, variant)
         self.index, self.num_maps = 0, 1
-        if self.path == ("maps", 0):
-            self.num_maps = list_length(text, ("maps",))
+        if self.path[-1] != "map":
+            maps = self.path[:-1]
+            self.num_maps = list_length(text, maps)
             self.index = min(index, self.num_maps - 1)
-            self.path = ("maps", self.index)
+            self.path = (*maps, self.index)
         map_text = text_buffer.read_scalar(text, self.path)
         if map_text is None and document is not None and isinstance(document.root.value, dict):
             node = document.root.value.get("map")  # inherited from the extended file
@@ -76,6 +77,13 @@ class MapModel:
         lines = map_text.rstrip("\n").split("\n") if map_text and map_text.strip() else []
         width = max(map(len, lines), default=0)
         self.rows: Sequence[str] = [line.ljust(width, " ")[:MAX_SIDE] for line in lines]
+
+    def read_all(self, text: str) -> list[str | None]:
+        """Return the texts of the level's `maps` in the scenario file; [] if it has one map."""
+        maps = self.path[:-1]
+        if self.path[-1] == "map":
+            return []
+        return [text_buffer.read_scalar(text, (*maps, k)) for k in range(self.num_maps)]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -341,9 +349,11 @@ def _candidate_characters(thing: CellThing) -> Iterator[str]:
 def _map_path(text: str, variant: str) -> KeyPath:
     """Return the key path of the map in a scenario file, such as `("variants", "big", "map")`. If
     there is no map, it is where one must be added. `variant` is the edited variant, or ""."""
-    variant_path: KeyPath = ("variants", variant, "map")
-    if variant and has_value(text, variant_path):
-        return variant_path
+    own: KeyPath = ("variants", variant)
+    if variant and has_value(text, (*own, "map")):
+        return (*own, "map")
+    if variant and list_length(text, (*own, "maps")):
+        return (*own, "maps", 0)
     if has_value(text, ("levels",)):
         index = int(variant) - 1 if variant.isdecimal() else 0
         last = max(0, list_length(text, ("levels",)) - 1)

@@ -97,7 +97,7 @@ def _find_unlisted(
 
 _AGAIN = "a second time"
 _MAX_STEPS = 200  # steps of an episode; most differences appear early
-_MAX_CELLS = 2**20  # cells of all worlds of an episode; beyond, it has fewer steps
+_MAX_CELLS = 2**20  # cells times steps of an episode
 _BATCH_SIZE = 4  # worlds in the batch
 _ALL_WORLDS = np.arange(_BATCH_SIZE)
 _TURNS = 6  # steps of the batch for each episode played before
@@ -177,7 +177,7 @@ def run_differential_test(
 
     Args:
         scenario: scenario to test.
-        episodes: number of episodes, of at most 200 steps, in large grids of less.
+        episodes: number of episodes, of at most 200 steps, fewer in large grids.
         seed: seed of the first episode; the others use the next seeds.
         compiled: whether to compare with a compiled world; else with a second object world, which
             finds differences between runs with equal seeds.
@@ -203,10 +203,9 @@ def run_differential_test(
         if report.fault:
             return report
         steps = report.steps
+    turns = max(_TURNS, _TURNS * episodes * _limit_steps(scenario) // _MAX_STEPS)
     faults = (
-        _find_batch_fault(
-            scenario, kind, _TURNS * episodes * _limit_steps(scenario) // _MAX_STEPS, seed
-        )
+        _find_batch_fault(scenario, kind, turns, seed)
         for kind in dict.fromkeys(("object", other_kind))
     )
     return Report(episodes, steps, next(filter(None, faults), ""))

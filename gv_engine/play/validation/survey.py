@@ -88,9 +88,9 @@ class Survey:
         parts = []
         if won:
             steps = sorted({len(self.solutions[seed].actions) for seed in won})
-            least = f"{steps[0]} to " if len(steps) > 1 else ""
+            shortest = f"{steps[0]} to " if len(steps) > 1 else ""
             count = "" if self.all_alike else f"{len(won)} of {len(self.solutions)} levels, "
-            parts.append(f"{count}in {least}{format_count(steps[-1], 'step')} at least")
+            parts.append(f"{count}in {shortest}{format_count(steps[-1], 'step')} at least")
         if len(lost) == len(self.solutions):
             parts.append("no")
         elif lost:

@@ -221,12 +221,12 @@ class AlgebraReader(TopLevelReader):
         reference such as "file.py:name"."""
         names = copy.copy(self.names)
         names.resolves_success = True
-        return CallReader(names, rules_return=False).read_call(node, Phase.TERMINATING)
+        return CallReader(names, requires_return=False).read_call(node, Phase.TERMINATING)
 
     def read_calls(self, node: YamlNode, phase: Phase) -> tuple[Call, ...]:
         """Return the systems of this phase that a YAML list names, in order, each with its
         arguments."""
-        calls = CallReader(self.names, rules_return=False).read_calls(node, phase)
+        calls = CallReader(self.names, requires_return=False).read_calls(node, phase)
         for call in calls:
             if call.system.remember or any(map(is_nested_call, call.arguments.values())):
                 raise FieldError(

@@ -33,6 +33,7 @@ class NovelDLearner(RNDLearner):
     def _begin_episodes(self, results: tuple[Any, dict[str, Any]]) -> None:
         super()._begin_episodes(results)
         self._visits.begin_episodes()
+        self._novelty_scaler.begin_episodes()
 
     def _scaled_novelty(self, rows: CodeRows, errors: Errors, done: Flags, live: Flags) -> Errors:
         gains = np.maximum(errors[1:] - _WEIGHT_BEFORE * errors[:-1], 0)

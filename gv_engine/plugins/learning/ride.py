@@ -77,6 +77,7 @@ class RIDELearner(Learner):
     def _begin_episodes(self, results: tuple[Any, dict[str, Any]]) -> None:
         super()._begin_episodes(results)
         self._visits.begin_episodes()
+        self._impact_scaler.begin_episodes()
 
     def _scaled_rewards(self, done: Flags, live: Flags) -> Tensor:
         """Return the (T, N) scaled rewards plus `rnd_coef` times those for impact. `done` is True
@@ -97,6 +98,7 @@ class RIDELearner(Learner):
             before, after = embeddings[:-1], embeddings[1:]
             if is_counted.any():
                 steps = (each[is_counted] for each in (before, after, self._buffer.actions))
+                self._dynamics_adam.learning_rate.fill_(self.learning_rate)
                 self._dynamics_adam.minimise(self._dynamics.loss(*steps).mean())
         return (after - before).norm(dim=2).detach()
 

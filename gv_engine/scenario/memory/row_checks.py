@@ -30,7 +30,7 @@ _Errors = Iterator[tuple[_Mask, str]]
 """Pairs of an (n, E) mask of wrong entities and a template of the problem for `_format_problem`."""
 
 
-def require_layout(layout: Layout, rows: NDArray[Any]) -> None:
+def require_layout(layout: Layout, rows: object) -> None:
     """Raise ValueError if `rows`, an array of world records, does not have the dtype of `layout`.
 
     Raises:

@@ -304,16 +304,16 @@ class CallReader:
         warnings: (node, message) of each ignored parameter.
     """
 
-    def __init__(self, names: NameResolver, rules_return: bool = True) -> None:
+    def __init__(self, names: NameResolver, requires_return: bool = True) -> None:
         """Make a reader for systems with their arguments. `names` resolves the names of systems,
-        objects and functions. Without `rules_return`, rewards and terminating rules need not return
-        anything."""
+        objects and functions. Without `requires_return`, rewards and terminating rules need not
+        return anything."""
         self.area: Area | None = None
         self.agents: AgentSpecs = AgentSpecs()
         self.warnings: list[tuple[YamlNode, str]] = []
         self.names: NameResolver = names
         self._problems = names.problems
-        self._rules_return = rules_return
+        self._requires_return = requires_return
 
     def read_calls(self, node: YamlNode, phase: Phase, **options: Any) -> tuple[Call, ...]:
         """Return the calls of systems of `phase` that the list in `node` describes, in order,
@@ -413,7 +413,7 @@ class CallReader:
         if problem:
             checked = [entries[name] for name in system.check_parameters if name in entries]
             self._problems.add(checked[0] if len(checked) == 1 else node, f"{call.name}: {problem}")
-        if self._rules_return:
+        if self._requires_return:
             self._problems.add(node, system.find_missing_return())
         runs_once = system.phase is Phase.TRANSITION and not call.is_per_agent
         if call.agent_mask and (runs_once or system.is_processor):

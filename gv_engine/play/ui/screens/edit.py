@@ -540,7 +540,7 @@ class EditScreen(Screen):
 
     def show_next_map(self) -> None:
         """Show the next map of the level, after the last one the first."""
-        self.draft.show_next_map()
+        self.draft.show_map(self.draft.map.index + 1)
         self._corner = None
         self.refresh()
         self.app.show_note(self.map_label)
@@ -558,6 +558,7 @@ class EditScreen(Screen):
             self.app.show_note("No errors found")
             return
         self.chosen_fault = index % len(faults)
+        self.draft.show_map_of(faults[self.chosen_fault])
         if cells := self.draft.cells_of(faults[self.chosen_fault]):
             self.cursor = cells[0]
 

@@ -336,10 +336,11 @@ def _warn_of_unknown_means(
     settings = runs[0].settings
     for path, metrics, *_ in results:
         if metrics.steps and math.isnan(metrics.value_loss):
-            needed = settings.level_buffer_size // 2 * settings.num_steps
+            updates = math.ceil(settings.level_buffer_size / 2 / settings.num_envs)
+            needed = updates * settings.num_envs * settings.num_steps * plan.scenario.layout.agents
             cli.complain(
                 f"{path} has learned nothing yet: the curriculum {settings.curriculum} first "
-                f"scores new levels, in up to {needed:,} steps; train on with --resume and --steps"
+                f"scores new levels, often in {needed:,} steps or more; go on with --resume"
             )
             return
         has_learned = metrics.steps > 0  # other runs only imitated
