@@ -27,8 +27,7 @@ from gv_engine.plugins.learning.rnd import Flags
 from gv_engine.plugins.learning.torch_library import Tensor, functional, nn, torch
 
 _FORWARD_WEIGHT, _INVERSE_WEIGHT = 0.1, 1.0
-"""Weights of the losses of the networks that predict observations and actions. The paper has 10 and
-0.1, with which nothing was learned in MultiRoom-N7-S4 here."""
+"""Weights of the losses of predicted observations and actions; the paper's 10 and 0.1 failed."""
 
 
 class Dynamics(nn.Module):
