@@ -129,28 +129,28 @@ def train_example(task: Task, seed: int) -> tuple[float, float]:
             return math.inf, math.nan
 
 
-_FEWEST_SHOWN, _MOST_SHOWN = 1000, 512_000
+_MIN_EPISODES, _MAX_EPISODES = 1000, 512_000
 """Bounds of the number of episodes to imitate."""
-_FIRST_JUDGED = 10**9
-"""Seed of the first of the episodes that judge a policy; those of the bot begin with a seed's own
-number times `_MOST_SHOWN`."""
+_EVALUATION_SEED = 10**9
+"""Seed of the first episode of an evaluation, above those of the bot's episodes."""
 
 
 def train_by_imitation(task: Task, seed: int, *options: str) -> tuple[float, float]:
     """Imitate BabyAI's bot in ever more episodes until the task's success rate is reached. Return
     the steps and episodes of the bot; infinite if it is not."""
-    episodes = _FEWEST_SHOWN
-    while episodes <= _MOST_SHOWN:
+    episodes = _MIN_EPISODES
+    while episodes <= _MAX_EPISODES:
         with tempfile.TemporaryDirectory() as folder:
-            shown, run = f"{folder}/shown", f"{folder}/run"
-            first = str(seed * _MOST_SHOWN)
-            recorded = ["--policy", "bot", "--episodes", str(episodes), "--seed", first]
-            steps = _run_command("rollout", task.scenario, *recorded, "--out", shown)["steps"]
-            own = ["--no-masks", "--set-hp", "augment_colors=false", "--seed", str(seed), *options]
-            _run_command("train", task.scenario, "--imitate", shown, *own, "--out", run)
-            judged = ["--policy", run, "--episodes", str(task.window)]
-            judged += ["--seed", str(_FIRST_JUDGED)]
-            success = _run_command("rollout", task.scenario, *judged)["success"]
+            dataset, run = f"{folder}/dataset", f"{folder}/run"
+            bot = ["--policy", "bot", "--episodes", str(episodes)]
+            bot += ["--seed", str(seed * _MAX_EPISODES), "--out", dataset]
+            steps = _run_command("rollout", task.scenario, *bot)["steps"]
+            training = ["--imitate", dataset, "--no-masks", "--set-hp", "augment_colors=false"]
+            training += ["--seed", str(seed), "--out", run, *options]
+            _run_command("train", task.scenario, *training)
+            evaluation = ["--policy", run, "--episodes", str(task.window)]
+            evaluation += ["--seed", str(_EVALUATION_SEED)]
+            success = _run_command("rollout", task.scenario, *evaluation)["success"]
         print(
             task.scenario, seed, f"{episodes:,} episodes: {success} %", file=sys.stderr, flush=True
         )

@@ -195,9 +195,9 @@ class System:
         """Names of the parameters that `check` takes."""
         return () if self.check is None else tuple(inspect.signature(self.check).parameters)
 
-    def find_missing_return(self) -> str:
-        """Return an error message if the function or a helper has no `return` with a value where
-        one is needed, else ""."""
+    def describe_missing_return(self) -> str:
+        """Return an error message if the rule's function, or a helper such as `when`, needs a
+        result and has no `return` with a value; else ""."""
         results: list[tuple[Any, str]] = [(self.remember, "numbers")]
         results += [(helper, _TRUTH) for helper in (self.when, self.until, self.answers)]
         results += [(self.function, _RESULTS[self.phase])] if self.phase in _RESULTS else []

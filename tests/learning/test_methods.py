@@ -453,8 +453,8 @@ def test_ride_rewards_impact_less_at_each_visit_in_an_episode():
         impact.append((rewards, done))
         return rewards
 
-    def learn(rows: Any, is_counted: Any) -> Any:
-        given.append((rows.numpy().copy(), compute(rows, is_counted)))
+    def learn(rows: Any, has_next: Any) -> Any:
+        given.append((rows.numpy().copy(), compute(rows, has_next)))
         return given[-1][1]
 
     compute, learner._learn_dynamics = learner._learn_dynamics, learn

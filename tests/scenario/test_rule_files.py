@@ -338,8 +338,8 @@ def may_have_none(w, agent):
 )
 def test_a_forgotten_return_is_told(phase, helpers, rule, expected):
     function: Any = system(phase, **helpers)(FunctionType(rule.__code__, globals()))
-    assert re.match(expected, function.system.find_missing_return())
-    assert bool(expected) == bool(function.system.find_missing_return())
+    assert re.match(expected, function.system.describe_missing_return())
+    assert bool(expected) == bool(function.system.describe_missing_return())
 
 
 def test_a_rule_without_return_is_told_with_the_line_that_names_it(folder):

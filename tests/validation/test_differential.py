@@ -111,4 +111,4 @@ def test_rewards_are_finite_numbers_or_truth_values(returned: str, fault: str, t
 def test_large_grids_have_fewer_steps(side, steps):
     reset = {"reset_function": {"name": "empty", "shape": [side, side]}}
     scenario = Scenario.load({**RULES, **reset, "max_shape": [side, side]})
-    assert abs(differential._limit_steps(scenario) - steps) <= steps // 10
+    assert abs(differential._get_max_steps(scenario) - steps) <= steps // 10

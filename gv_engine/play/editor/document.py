@@ -201,8 +201,8 @@ class EditorDocument:
             self.show_map(int(found[1]))
 
     def find_seed_of_map(self) -> int:
-        """Return the least seed whose level is made from the shown map; 0 if the level has one map,
-        or errors.
+        """Return the least seed whose level uses the shown map; 0 if the level has one map, or has
+        errors.
 
         Raises:
             EditError: none of the first seeds uses the map.

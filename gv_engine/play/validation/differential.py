@@ -203,7 +203,7 @@ def run_differential_test(
         if report.fault:
             return report
         steps = report.steps
-    turns = max(_TURNS, _TURNS * episodes * _limit_steps(scenario) // _MAX_STEPS)
+    turns = max(_TURNS, _TURNS * episodes * _get_max_steps(scenario) // _MAX_STEPS)
     faults = (
         _find_batch_fault(scenario, kind, turns, seed)
         for kind in dict.fromkeys(("object", other_kind))
@@ -211,7 +211,7 @@ def run_differential_test(
     return Report(episodes, steps, next(filter(None, faults), ""))
 
 
-def _limit_steps(scenario: Scenario) -> int:
+def _get_max_steps(scenario: Scenario) -> int:
     """Return the maximum number of steps of an episode."""
     cells = scenario.layout.height * scenario.layout.width
     return max(_MAX_STEPS // 20, min(_MAX_STEPS, _MAX_CELLS // cells))
@@ -230,7 +230,7 @@ def _play_episode(
     report on earlier episodes; return it with this episode's steps and fault ("" for none)
     added."""
     actions: NDArray[np.int64] | None = None
-    max_steps = _limit_steps(scenario)
+    max_steps = _get_max_steps(scenario)
     for step in range(max_steps + 1):
         indices = () if actions is None else actions.tolist()
         names = ", ".join(scenario.action_names[index] for index in indices) or "reset"

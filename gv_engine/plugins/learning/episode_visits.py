@@ -26,9 +26,9 @@ class EpisodeVisits:
         for counts in self._counts:
             counts.clear()
 
-    def add(self, rows: NDArray[np.int32], done: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Count the observations of T steps. Return the (T, N) visits of the observation after each
-        step, this one included; 0 for a step that ended the episode.
+    def count(self, rows: NDArray[np.int32], done: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return how often each agent has met the observation after each of T steps in its episode,
+        (T, N), with this time; 0 for a step that ended the episode.
 
         Args:
             rows: (T + 1, N, slots) encoded observations before the first and after each step.

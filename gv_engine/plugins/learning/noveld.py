@@ -37,7 +37,7 @@ class NovelDLearner(RNDLearner):
 
     def _scaled_novelty(self, rows: CodeRows, errors: Errors, done: Flags, live: Flags) -> Errors:
         gains = np.maximum(errors[1:] - _WEIGHT_BEFORE * errors[:-1], 0)
-        gains *= (self._visits.add(rows, done) == 1) & live
+        gains *= (self._visits.count(rows, done) == 1) & live
         return self._novelty_scaler.scale(gains, done, live)
 
     def state(self) -> dict[str, Any]:

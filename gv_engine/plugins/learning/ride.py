@@ -69,8 +69,7 @@ class RIDELearner(Learner):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(*derive_seeds(settings.seed, "dynamics"))
             self._dynamics = Dynamics(self.spec, settings.hidden_size).to(self.device)
-        adam = Adam(self._dynamics, settings.learning_rate, settings.max_grad_norm)
-        self._dynamics_adam = adam
+        self._dynamics_adam = Adam(self._dynamics, settings.learning_rate, settings.max_grad_norm)
         self._impact_scaler = RewardScaler(env.num_envs, settings.gamma)
         self._visits = EpisodeVisits(env.num_envs, len(self.spec.sizes))
 
@@ -83,21 +82,22 @@ class RIDELearner(Learner):
         """Return the (T, N) scaled rewards plus `rnd_coef` times those for impact. `done` is True
         where an episode ended, `live` where an agent took part."""
         rows, *_ = self._network_inputs(slice(None))
-        impact = self._learn_dynamics(rows, torch.from_numpy(live & ~done).to(self.device))
-        visits = self._visits.add(rows.cpu().numpy(), done)
-        impact = impact.cpu().numpy() * (live & ~done) / np.sqrt(np.maximum(visits, 1))
+        has_next = live & ~done
+        impact = self._learn_dynamics(rows, torch.from_numpy(has_next).to(self.device))
+        visits = self._visits.count(rows.cpu().numpy(), done)
+        impact = impact.cpu().numpy() * has_next / np.sqrt(np.maximum(visits, 1))
         impact = self._impact_scaler.scale(impact, done, live)
         rewards = super()._scaled_rewards(done, live)
         return rewards + self.settings.rnd_coef * torch.from_numpy(impact)
 
-    def _learn_dynamics(self, rows: Tensor, is_counted: Tensor) -> Tensor:
-        """Learn from the steps in which an agent moved from one of its observations to another,
-        (T, N) `is_counted`. Return the (T, N) distances between the embeddings of both."""
+    def _learn_dynamics(self, rows: Tensor, has_next: Tensor) -> Tensor:
+        """Learn from the steps where `has_next` (T, N) is True: both observations belong to one
+        episode. Return the (T, N) distances between the embeddings before and after each step."""
         with torch.enable_grad():
             embeddings = self._dynamics(rows.flatten(0, 1)).unflatten(0, rows.shape[:2])
             before, after = embeddings[:-1], embeddings[1:]
-            if is_counted.any():
-                steps = (each[is_counted] for each in (before, after, self._buffer.actions))
+            if has_next.any():
+                steps = (each[has_next] for each in (before, after, self._buffer.actions))
                 self._dynamics_adam.learning_rate.fill_(self.learning_rate)
                 self._dynamics_adam.minimise(self._dynamics.loss(*steps).mean())
         return (after - before).norm(dim=2).detach()

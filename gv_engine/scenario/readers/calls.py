@@ -414,7 +414,7 @@ class CallReader:
             checked = [entries[name] for name in system.check_parameters if name in entries]
             self._problems.add(checked[0] if len(checked) == 1 else node, f"{call.name}: {problem}")
         if self._requires_return:
-            self._problems.add(node, system.find_missing_return())
+            self._problems.add(node, system.describe_missing_return())
         runs_once = system.phase is Phase.TRANSITION and not call.is_per_agent
         if call.agent_mask and (runs_once or system.is_processor):
             fault = f"{system.name} runs once a step, not for an agent; leave out `for`"
