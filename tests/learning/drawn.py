@@ -10,7 +10,7 @@ import numpy as np
 from gv_engine import EachAgentVectorEnv
 from gv_engine.envs.representations import Representation
 from gv_engine.envs.rollout.network_spec import NetworkSpec, ScenarioSpec
-from gv_engine.envs.rollout.numpy_net import NUM_HEADS
+from gv_engine.envs.rollout.numpy_net import GRU, NUM_HEADS
 from gv_engine.envs.rollout.policy_file import PolicyFile
 from gv_engine.plugins.learning.config import CNN, EMBEDDING, LEARNERS, MLP, Config
 
@@ -33,6 +33,7 @@ def drawn(
     encoder: str = EMBEDDING,
     epsilon: float | None = None,
     activation: str = "relu",
+    cell: str = GRU,
 ) -> None:
     """Make a run of a level, or of what its file holds, which has learned nothing; with `epsilon`
     that of PQN."""
@@ -66,8 +67,9 @@ def drawn(
         sizes["match.bias"] = (hidden,)
     if memory:
         for which in ("ih", "hh"):
-            sizes[f"gru.weight_{which}"] = 3 * hidden, hidden
-            sizes[f"gru.bias_{which}"] = (3 * hidden,)
+            gates = (3 if cell == GRU else 4) * hidden
+            sizes[f"{cell}.weight_{which}"] = gates, hidden
+            sizes[f"{cell}.bias_{which}"] = (gates,)
     weights = {}
     for name, size in sizes.items():
         deviation = 0.1 if name.startswith(("convolution", "picture")) else 0.4

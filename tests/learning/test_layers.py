@@ -33,10 +33,24 @@ def test_gru_through_time_with_resets(steps, number, monkeypatch):
     features, memory = normal(steps, number, 12, seed=4), normal(number, 12, seed=5).detach()
     starts = torch.rand(steps, number, generator=torch.Generator().manual_seed(6)) < 0.3
     inputs = features, *gru.parameters()
-    found = gradients(layers.unroll_gru(gru, features, starts, memory), *inputs)
+    found = gradients(layers.unroll(gru, features, starts, memory), *inputs)
     monkeypatch.setattr(layers, "is_exporting", lambda: True)
-    expected = gradients(layers.unroll_gru(gru, features, starts, memory), *inputs)
+    expected = gradients(layers.unroll(gru, features, starts, memory), *inputs)
     assert_close(found, expected)
+
+
+def test_an_lstm_begins_each_episode_without_memory():
+    torch.manual_seed(3)
+    lstm, features, memory = (
+        torch.nn.LSTMCell(12, 12),
+        normal(9, 3, 12, seed=4),
+        normal(3, 24, seed=5),
+    )
+    starts = torch.zeros(9, 3, dtype=torch.bool)
+    starts[4] = True
+    states = layers.unroll(lstm, features, starts, memory)
+    assert_close([states[4:]], [layers.unroll(lstm, features[4:], starts[4:], memory * 0)])
+    assert not torch.allclose(states[0], layers.unroll(lstm, features[:1], None, memory * 0)[0])
 
 
 @pytest.mark.parametrize("numbers", [1, 100, 10**6])

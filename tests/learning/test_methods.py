@@ -16,7 +16,7 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli import main
-from gv_engine.envs.rollout.numpy_net import NumpyNet
+from gv_engine.envs.rollout.numpy_net import LSTM, NumpyNet
 from gv_engine.envs.rollout.policy_file import PolicyFile, TrainedPolicy
 from gv_engine.learning import evaluate, train
 from gv_engine.plugins.learning.config import ConfigError
@@ -53,6 +53,7 @@ def lines_of(run: Path) -> list[str]:
     return [line.partition(",")[2] for line in lines]
 
 
+LSTM_WORDS = "--memory", "--set-hp", "recurrent_cell=lstm"
 REPLAYS = "--max-steps", "12", "--set-hp", "level_buffer_size=40"
 
 
@@ -74,7 +75,7 @@ REPLAYS = "--max-steps", "12", "--set-hp", "level_buffer_size=40"
         ("hand-over", ("--learner", "mappo", "--max-steps", "20")),
         ("race", ("--partner", "agent_1=friend,agent_3=random", "--max-steps", "20")),
         ("race", ("--partner", "agent_2=valid", "--learner", "mappo")),
-        ("race", ("--partner", "self", "--memory", "--set-hp", "past_interval=1")),
+        ("race", ("--partner", "self", *LSTM_WORDS, "--set-hp", "past_interval=1")),
     ],
     ids=" ".join,
 )
@@ -191,10 +192,14 @@ def test_pqn_explores_less_and_less():
         ("doors", "ppo", True, "cnn"),
         ("crafter", "ppo", False, "cnn"),
         ("doors", "ppo", True, "mlp"),
+        ("doors", "ppo", LSTM, "embedding"),
+        ("hunt", "mappo", LSTM, "embedding"),
     ],
 )
 def test_what_is_learned_acts_by_numpy_as_by_torch(level, method, memory, encoder):
-    sizes: dict[str, Any] = {"num_envs": 24, "num_steps": 20, "recurrent": memory}
+    sizes: dict[str, Any] = {"num_envs": 24, "num_steps": 20, "recurrent": bool(memory)}
+    if memory == LSTM:
+        sizes["recurrent_cell"] = LSTM
     if is_flat := encoder == "flat":
         sizes |= {"activation": "tanh", "separate_critic": True}
     learner = make_learner(level, "object", **sizes, learner=method, encoder=encoder)
@@ -208,7 +213,7 @@ def test_what_is_learned_acts_by_numpy_as_by_torch(level, method, memory, encode
     acting = NumpyNet(learner.spec, weights, settings.layer_norm, epsilon, settings.activation)
     slots = len(learner.spec.sizes)
     kept = learner.net.first_layer_table().detach()
-    memories = np.zeros((learner.env.num_envs, settings.hidden_size))
+    memories = np.zeros((learner.env.num_envs, acting.memory_size))
     known = torch.zeros(memories.shape)
     batch = learner._collect()
     for rows, masks in zip(batch.rows, batch.masks, strict=True):
@@ -336,10 +341,11 @@ def test_minibatches_of_mappo_have_the_agents_of_a_world_side_by_side(memory, mo
     assert len({len(rows) for rows in seen}) > 1
 
 
+@pytest.mark.parametrize("options", [{"learner": "mappo"}, {"share_rewards": True}], ids=str)
 @pytest.mark.parametrize(("level", "expected"), [("hand-over", [3, 3]), ("ball", [3, 3, 12, 12])])
-def test_rewards_of_mappo_are_those_of_the_team(level, expected):
+def test_rewards_are_those_of_the_team(level, expected, options):
     sizes: Any = {"num_envs": 2, "num_steps": 3, "num_minibatches": 1}
-    learner = make_learner(level, "object", learner="mappo", **sizes)
+    learner = make_learner(level, "object", **options, **sizes)
     agents = learner.spec.agents
     own = np.array([[1, 2, 4, 8][:agents] * 2] * 3, np.float32)
     learner._buffer.arrays["reward"][...] = own

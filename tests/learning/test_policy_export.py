@@ -12,6 +12,7 @@ from gv_engine import EachAgentVectorEnv
 from gv_engine.cli import main
 from gv_engine.envs.backends.seeding import POLICY, make_rng
 from gv_engine.envs.rollout.network_spec import StateCodes
+from gv_engine.envs.rollout.numpy_net import GRU, LSTM
 from gv_engine.envs.rollout.policy_file import PolicyFile
 from gv_engine.learning import TrainedPolicy
 from tests.learning.drawn import drawn
@@ -85,7 +86,7 @@ def compare(level: str, net: Net, steps: int = 12) -> float:
     observation, info = envs.reset(seed=5)
     rng = np.random.default_rng(5)
     number, worst, has_memory = len(observation["grid"]), 0.0, "memory" in PolicyModule(file).inputs
-    memory = np.zeros((number, 24), np.float32)
+    memory = np.zeros((number, policy.memory.shape[1]), np.float32)
     rngs = [make_rng(5, POLICY, k) for k in range(number)]
     for _ in range(steps):
         policy.act(observation, info, rngs)
@@ -113,10 +114,11 @@ def compare(level: str, net: Net, steps: int = 12) -> float:
         *(("BabyAI-GoToLocal-v0", True, "embedding"), ("BabyAI-GoToLocal-v0", True, "cnn")),
         *(("BabyAI-GoToLocal-v0", False, "mlp"), ("crafter", False, "embedding")),
         *(("crafter", False, "cnn"), ("hunt", True, "embedding"), ("hunt", False, "mlp")),
+        ("doors", LSTM, "embedding"),
     ],
 )
-def test_probabilities_are_those_of_numpy(level: str, memory: bool, encoder: str, suffix: str):
-    drawn(RUN, level, memory=memory, encoder=encoder)
+def test_probabilities_are_those_of_numpy(level: str, memory: Any, encoder: str, suffix: str):
+    drawn(RUN, level, memory=bool(memory), encoder=encoder, cell=LSTM if memory == LSTM else GRU)
     assert compare(level, export(suffix)) < 1e-5
 
 

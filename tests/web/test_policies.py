@@ -46,12 +46,13 @@ def act_on_page(level: Scenario, policy: str, code: str) -> list[Any]:
         *(("medley-7x7", {}), ("keydoor-5x5", {"encoder": "cnn"}), ("crafter", {"encoder": "cnn"})),
         ("BabyAI-PickupLoc-v0", MEMORY | {"encoder": "cnn"}),
         ("BabyAI-PickupLoc-v0", {"encoder": "mlp"}),
+        ("keydoor-5x5", MEMORY | {"cell": "lstm"}),
         ("keydoor-5x5", {"encoder": "mlp", "activation": "tanh"}),
         *(("keydoor-5x5", {"epsilon": 0.1}), ("keydoor-5x5", {"encoder": "mlp", "epsilon": 0.1})),
     ],
     ids=[
         *("keydoor", "keydoor-memory", "hold-plates", "mission", "sequence", "crafter", "medley"),
-        *("cnn", "crafter-cnn", "mission-cnn", "mission-mlp", "mlp-tanh", "pqn", "pqn-mlp"),
+        *("cnn", "crafter-cnn", "mission-cnn", "mission-mlp", "lstm", "mlp-tanh", "pqn", "pqn-mlp"),
     ],
 )
 def test_a_policy_acts_as_in_python(

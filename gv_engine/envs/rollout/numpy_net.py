@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from gv_engine.envs.rollout.network_spec import NetworkSpec
 
+GRU, LSTM = "gru", "lstm"
+"""Cells of recurrent layers; the names of their weights begin with them."""
 NUM_HEADS = 4
 """Attention heads of a network that reads a mission, each of which scores the cells."""
 
@@ -36,7 +38,7 @@ class NumpyNet:
         activation: "relu" or "tanh", after each hidden layer.
 
     Attributes:
-        hidden_size: width of the GRU state.
+        memory_size: length of the state of the recurrent layer.
 
     Raises:
         Exception: of any kind, if weights are missing or have other shapes.
@@ -55,7 +57,6 @@ class NumpyNet:
         self._has_layer_norm, self._epsilon = layer_norm, epsilon
         self._activation: Any = {"relu": _relu, "tanh": np.tanh}[activation]
         arrays = {name: array.astype(np.float64) for name, array in weights.items()}
-        self.hidden_size = len(arrays["first_bias"])
         self._spec, self._first_bias = spec, arrays["first_bias"]
         self._table = first_layer_table(spec, arrays)  # (codes of all slots, hidden)
         self._picture: _Linear | None = None
@@ -76,29 +77,31 @@ class NumpyNet:
         self._critic: _Linear | None = None
         if "critic.weight" in arrays:  # else it reads the observations of all agents
             self._critic = _Linear(arrays, "critic.weight", "critic.bias")
-        self._gru = _GRU(arrays) if "gru.weight_ih" in arrays else None
+        cell, self._recurrent = find_cell(arrays), None
+        if cell:
+            self._recurrent = _LSTM(arrays) if cell == LSTM else _GRU(arrays)
+        self.memory_size = len(self._first_bias) * (2 if cell == LSTM else 1)
         if (actions := self._actor.outputs) != spec.actions:
             raise ValueError(f"the actor has {actions} actions, expected {spec.actions}")
 
     def forward(
         self, rows: NDArray[np.int32], memory: Floats, masks: NDArray[Any]
     ) -> tuple[Floats, Floats | None, Floats]:
-        """Return (action probabilities, new GRU state, values) for N agents. `rows` (N, inputs) are
-        their observations, encoded as indices of first-layer weights; `memory` is their GRU state.
+        """Return action probabilities, values and new states of the recurrent layer for N agents.
 
         Args:
             rows: (N, slots) encoded observations, see `NetworkSpec.encode`.
-            memory: (N, hidden) state of the GRU.
+            memory: (N, memory size) state of the recurrent layer.
             masks: (N, actions) action masks; a mask of zeros allows all actions.
 
         Returns:
             (N, actions) probabilities; (N,) values, None if the critic reads the observations of
-                all agents; and (N, hidden) state.
+                all agents; and (N, memory size) state.
         """
         features = self._compute_features(rows)
-        if self._gru is not None:
-            memory = self._gru(features, memory)
-            features = features + memory
+        if self._recurrent is not None:
+            memory = self._recurrent(features, memory)
+            features = features + memory[:, : features.shape[1]]
         outputs = self._actor(features)
         outputs[(masks == 0) & (masks != 0).any(1, keepdims=True)] = -np.inf
         if self._epsilon is not None:  # the outputs are action values
@@ -113,7 +116,7 @@ class NumpyNet:
     def _compute_features(self, rows: NDArray[np.int32]) -> Floats:
         """Return the output of the first two layers, (N, hidden). `rows` (N, inputs) are
         observations, encoded as indices of first-layer weights."""
-        sums, summand = np.zeros((2, len(rows), self.hidden_size))
+        sums, summand = np.zeros((2, len(rows), len(self._first_bias)))
         cells, codes, table_rows = self._spec.cells, self._spec.codes, rows
         if self._picture:
             picture = self._embedding[rows[:, :cells] % codes]
@@ -225,6 +228,28 @@ class _GRU:
         new = np.tanh(input_new + _sigmoid(input_reset + hidden_reset) * hidden_new)
         state: Floats = new + update * (memory - new)
         return state
+
+
+class _LSTM:
+    """Long short-term memory (Hochreiter and Schmidhuber, 1997) with weights from torch."""
+
+    def __init__(self, weights: Mapping[str, Floats]) -> None:
+        self._input_gates = _Linear(weights, "lstm.weight_ih", "lstm.bias_ih", 4)
+        self._hidden_gates = _Linear(weights, "lstm.weight_hh", "lstm.bias_hh", 4)
+
+    def __call__(self, inputs: Floats, memory: Floats) -> Floats:
+        """Return the new output and cell state (N, 2 * hidden) for `inputs` (N, hidden) and the old
+        ones, `memory`."""
+        output, cell = np.split(memory, 2, 1)
+        gates = self._input_gates.all_layers(inputs) + self._hidden_gates.all_layers(output)
+        add, forget, new, show = gates
+        cell = _sigmoid(forget) * cell + _sigmoid(add) * np.tanh(new)
+        return np.concatenate([_sigmoid(show) * np.tanh(cell), cell], 1)
+
+
+def find_cell(weights: Mapping[str, Any]) -> str:
+    """Return the cell of the recurrent layer in the weights of a network; "" without one."""
+    return next((cell for cell in (GRU, LSTM) if f"{cell}.weight_ih" in weights), "")
 
 
 def _relu(numbers: Floats) -> Floats:

@@ -183,7 +183,7 @@ def damaged_file_error(path: Path, error: Exception) -> RunError:
 
 class TrainedPolicy:
     """A trained policy that acts in any number of worlds: call `act` with observations, infos and
-    random generators. If its network has a GRU, it keeps a state for each world.
+    random generators. If its network has a recurrent layer, it keeps a state for each world.
 
     Args:
         path: folder of the run, or contents of its policy file.
@@ -196,7 +196,7 @@ class TrainedPolicy:
         values: (N,) float64 values of the critic in the last `act`, in units of the scaled rewards
             of the training; None before, and if the critic reads the observations of all agents.
         agents: (N,) index of each row's agent in its world; by default 0, 1 … in turn.
-        memory: (N, hidden) state of the GRU.
+        memory: (N, memory size) state of the recurrent layer.
 
     Raises:
         RunError: there is no run, it is damaged, or it does not fit the scenario.
@@ -218,7 +218,7 @@ class TrainedPolicy:
         self._spec = spec = file.network_spec
         try:
             self._net = NumpyNet(spec, file.weights, *file[5:])
-            self.memory = np.zeros((1, self._net.hidden_size))
+            self.memory = np.zeros((1, self._net.memory_size))
             # fails if weights do not fit together
             self._net.forward(spec.first_rows[None], self.memory, np.ones((1, spec.actions)))
             self._codes = codes_by_cell(file.cells)
@@ -253,11 +253,11 @@ class TrainedPolicy:
         """Prepare to act in `num_envs` worlds, each at the start of an episode; do nothing if the
         policy acts in as many already."""
         if len(self.agents) != num_envs:
-            self.memory = np.zeros((num_envs, self._net.hidden_size))
+            self.memory = np.zeros((num_envs, self._net.memory_size))
             self.agents = np.arange(num_envs) % self._spec.agents
 
     def begin(self, worlds: Sequence[int]) -> None:
-        """Reset the GRU states of worlds where episodes begin."""
+        """Reset the network's states of worlds where episodes begin."""
         if len(self.agents):
             self.memory[list(worlds)] = 0
 
@@ -348,7 +348,7 @@ class TrainedPolicy:
 
 
 class CheckpointPolicy(TrainedPolicy):
-    """Policy from a training run for N worlds, with a random generator and a GRU state for each
+    """Policy from a training run for N worlds, with a random generator and a network state for each
     world.
 
     Args:
@@ -375,8 +375,8 @@ class CheckpointPolicy(TrainedPolicy):
         self._rngs = [np.random.default_rng(0)] * num_envs  # `begin` gives each world its own
 
     def begin(self, worlds: Sequence[int], seed: int = 0, numbers: Sequence[int] = ()) -> None:
-        """Start an episode in each of `worlds`: reset its GRU state, and make its random generator
-        from `seed` and its episode number in `numbers`.
+        """Start an episode in each of `worlds`: reset its network state, and make its random
+        generator from `seed` and its episode number in `numbers`.
 
         With A agents, episode n has the numbers A * n to A * n + A - 1.
         """

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from gv_engine.envs.rollout.numpy_net import GRU, LSTM
 from gv_engine.rules.errors import (
     GVEngineError,
     describe_allowed,
@@ -103,7 +104,8 @@ class Hyperparameters:
     Attributes:
         learner: "ppo", "pqn", "mappo", "rnd", "noveld" or "ride", see `LEARNERS`.
         seed: seed of the worlds, the initial weights and the sampling of actions.
-        recurrent: add a GRU, reset at the start of each episode.
+        recurrent: add a recurrent layer, reset at the start of each episode.
+        recurrent_cell: "gru" or "lstm", the cell of that layer.
         mask_actions: give probability 0 to the actions that `info["action_mask"]` excludes.
         augment_colors: permute interchangeable colours per episode, see `color_augmentation`.
         num_envs: number of worlds; each of the A agents of a world is a row of the batch.
@@ -119,14 +121,17 @@ class Hyperparameters:
         ent_coef: weight of the entropy bonus.
         vf_coef: weight of the value loss.
         max_grad_norm: gradient norm above which the gradient is clipped.
+        share_rewards: give each agent the sum of the rewards of its team; without teams all agents
+            are one team. MAPPO's default.
         reward_clip: bound of the scaled rewards on both sides; None for no bound.
         encoder: "embedding", "cnn", "mlp" or "flat", the first layers of the network, see
             `ActorCritic`.
         activation: "relu" or "tanh", after each hidden layer.
-        separate_critic: give the critic an encoder and hidden layers of its own, without a GRU;
-            the policy then has no values. PQN has no critic, and that of MAPPO is always separate.
+        separate_critic: give the critic an encoder and hidden layers of its own, without a
+            recurrent layer; the policy then has no values. PQN has no critic, and that of MAPPO is
+            always separate.
         embedding_size: length of the embedding of a cell code; "mlp" and "flat" have none.
-        hidden_size: width of the hidden layers and of the GRU.
+        hidden_size: width of the hidden layers and of the recurrent layer.
         layer_norm: normalise the hidden layers, which PQN needs.
         start_epsilon, end_epsilon: share of random actions of PQN at the first step, and after
             `exploration_steps` steps; linear between.
@@ -152,6 +157,7 @@ class Hyperparameters:
     learner: str = define_setting("ppo", words=LEARNERS)
     seed: int = define_setting(0)
     recurrent: bool = define_setting(False)
+    recurrent_cell: str = define_setting(GRU, words=(GRU, LSTM))
     mask_actions: bool = define_setting(True)
     augment_colors: bool = define_setting(True)
     num_envs: int = define_setting(128, 1, _MANY)
@@ -166,6 +172,7 @@ class Hyperparameters:
     ent_coef: float = define_setting(0.01)
     vf_coef: float = define_setting(0.5)
     max_grad_norm: float = define_setting(0.5)
+    share_rewards: bool = define_setting(False)
     reward_clip: float | None = define_setting(None, kind=float)
     encoder: str = define_setting(EMBEDDING, words=ENCODERS)
     activation: str = define_setting(RELU, words=ACTIVATIONS)
@@ -189,6 +196,11 @@ class Hyperparameters:
     eval_interval: int = define_setting(0)
     num_threads: int = define_setting(1, 1, 1024)
     num_env_threads: int = define_setting(1, 1, 1024)
+
+    @property
+    def memory_size(self) -> int:
+        """Length of the recurrent layer's state: with an LSTM its output, then its cell state."""
+        return self.hidden_size * (2 if self.recurrent_cell == LSTM else 1)
 
     def __new__(cls, *values: Any, **named: Any) -> Self:
         """Return a new object; raise ConfigError if a name is unknown."""
@@ -216,10 +228,11 @@ CURRICULUM_DEFAULTS = {"num_envs": 32, "num_steps": 256, "num_minibatches": 8}
 so an update has to be longer than an episode."""
 
 LEARNER_DEFAULTS: dict[str, dict[str, Any]] = {
+    "mappo": {"share_rewards": True},
     "pqn": {
         **{"layer_norm": True, "gae_lambda": 0.65, "learning_rate": 5e-4},
         **{"update_epochs": 2, "num_minibatches": 32},
-    }
+    },
 }
 """Settings of a learner that differ from the defaults."""
 

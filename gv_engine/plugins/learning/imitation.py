@@ -263,7 +263,7 @@ def _cross_entropy(learner: Learner, batch: Minibatch) -> tuple[Tensor, Tensor]:
     net, device = learner.net, learner.device
     rows, actions, masks, valid = (each.to(device) for each in batch)
     features = net.features(net.first_layer_table(), rows.flatten(0, 1))
-    memory = torch.zeros(valid.shape[1], learner.settings.hidden_size, device=device)
+    memory = torch.zeros(valid.shape[1], learner.settings.memory_size, device=device)
     features, _ = net.recur(features, memory, torch.zeros_like(valid))
     log_probs, _ = net(features[valid.flatten()], masks)
     loss = -log_probs.gather(1, actions[:, None]).mean()

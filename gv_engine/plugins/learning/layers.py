@@ -21,31 +21,38 @@ def is_exporting() -> bool:
     return bool(torch.jit.is_tracing() or torch.compiler.is_exporting())
 
 
-def unroll_gru(gru: nn.GRUCell, features: Tensor, starts: Tensor | None, memory: Tensor) -> Tensor:
-    """Run a GRU (Cho et al., 2014) over T steps of M sequences, and return its hidden states, (T,
-    M, hidden). Its input size must equal its hidden size.
+def unroll(cell: nn.RNNCellBase, features: Tensor, starts: Tensor | None, memory: Tensor) -> Tensor:
+    """Run a GRU or an LSTM over T steps of M sequences, and return its states after them, (T, M,
+    memory size). Its input size must equal its hidden size.
 
     Args:
-        gru: layer with the weights.
+        cell: layer with the weights, an `nn.GRUCell` or an `nn.LSTMCell`.
         features: (T, M, hidden) inputs.
         starts: (T, M) True where the state is reset before the step; None for one step without a
             reset.
-        memory: (M, hidden) hidden state before the first step; it gets no gradient.
+        memory: (M, memory size) state before the first step; it gets no gradient. That of an LSTM
+            is its output, then its cell state.
     """
     kept = features.new_ones(1, 1, 1) if starts is None else ~starts[..., None]
-    if not is_exporting():
-        weights = gru.weight_ih, gru.weight_hh, gru.bias_ih, gru.bias_hh
+    is_lstm = isinstance(cell, nn.LSTMCell)
+    if not (is_lstm or is_exporting()):
+        weights = cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh
         return cast("Tensor", GRUSequence.apply(features, kept, memory, *weights))
     states = []
     for step_features, keep in zip(features, kept, strict=True):
-        memory = gru(step_features, memory * keep)
+        before = memory * keep
+        if is_lstm:
+            memory = torch.cat(cell(step_features, before.chunk(2, 1)), 1)
+        else:
+            memory = cell(step_features, before)
         states.append(memory)
     return torch.stack(states)
 
 
 class GRUSequence(torch.autograd.Function):
-    """Autograd function of `unroll_gru`: backpropagation through time (Werbos, 1990), with one
-    product for the inputs of all steps, and one for the gradient of each weight matrix.
+    """Autograd function of `unroll` for a GRU (Cho et al., 2014): backpropagation through time
+    (Werbos, 1990), with one product for the inputs of all steps, and one for the gradient of each
+    weight matrix.
 
     With the input i of a step and the state h before: r, z = sigmoid(Wi i + Wh h + b) are the reset
     and update gates, m = (Wh h + b)_n, n = tanh((Wi i + b)_n + r m), and h' = n + z (h - n).
@@ -57,7 +64,7 @@ class GRUSequence(torch.autograd.Function):
     ) -> Tensor:
         """Return the (T, M, hidden) states. `kept` is 0 where an episode starts and 1 elsewhere.
         `weights` are the GRU's weights and biases. The other arguments are those of
-        `unroll_gru`."""
+        `unroll`."""
         input_weight, weight, input_bias, bias = weights
         # columns of the reset and update gates, and of the candidate
         sizes = 2 * memory.shape[1], memory.shape[1]

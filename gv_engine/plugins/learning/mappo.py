@@ -3,8 +3,7 @@ in cooperative multi-agent games").
 
 All agents share one actor, which reads the observation of its agent. The critic reads the
 observations of all agents of the world, and the index of the agent whose value it estimates; it is
-only needed for training. The rewards of a team are summed and given to each of its members; without
-teams all agents are one team.
+only needed for training. By default agents share the rewards of their team (`share_rewards`).
 """
 
 from __future__ import annotations
@@ -77,15 +76,3 @@ class MAPPOLearner(Learner):
         last = self._buffer.rows[t].copy()  # what the other agents saw
         last[cut] = rows
         return super()._final_features(t, last, np.arange(len(last)))[cut]
-
-    def _rewards(self) -> NDArray[np.float32]:
-        """Return the (T, N) rewards of the collected steps, where each agent gets the sum over its
-        team."""
-        rewards = super()._rewards()
-        by_agent = rewards.reshape(len(rewards), -1, self.spec.agents)
-        teams = [members for _, members in self.env.scenario.agent_group.teams]
-        shared = by_agent.copy()
-        for team in teams or [tuple(range(1, self.spec.agents + 1))]:
-            members = np.array(team) - 1
-            shared[..., members] = by_agent[..., members].sum(-1, keepdims=True)
-        return shared.reshape(rewards.shape)

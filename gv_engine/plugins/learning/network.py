@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.envs.rollout.network_spec import NetworkSpec
-from gv_engine.envs.rollout.numpy_net import NUM_HEADS
+from gv_engine.envs.rollout.numpy_net import LSTM, NUM_HEADS
 from gv_engine.plugins.learning.config import CNN, FLAT, MLP, Hyperparameters
-from gv_engine.plugins.learning.layers import select_codes, sum_rows, unroll_gru
+from gv_engine.plugins.learning.layers import select_codes, sum_rows, unroll
 from gv_engine.plugins.learning.number_encoder import NumberEncoder
 from gv_engine.plugins.learning.torch_library import Tensor, functional, nn, torch
 
@@ -25,9 +25,9 @@ CNN_CHANNELS = 32
 
 
 class ActorCritic(nn.Module):
-    """Actor and critic on a shared trunk: an encoder, a hidden layer, and an optional GRU. With
-    `separate_critic` the critic has hidden layers of its own, which share embeddings alone with
-    those of the actor: features are the actor's, then the critic's.
+    """Actor and critic on a shared trunk: an encoder, a hidden layer, and an optional GRU or
+    LSTM. With `separate_critic` the critic has hidden layers of its own, which share embeddings
+    alone with those of the actor: features are the actor's, then the critic's.
 
     The encoder "embedding" is a layer that reads the embeddings of all input slots side by side. As
     codes are few, its products are computed once per code and slot (`first_layer_table`); an
@@ -41,6 +41,8 @@ class ActorCritic(nn.Module):
     are the cells' embeddings. So an object that the mission names is found wherever it is seen.
 
     Attributes:
+        cell_name: name of the recurrent layer, "gru" or "lstm"; "" without one.
+        memory_size: length of its state.
         rows_per_sample: number of consecutive rows, the agents of one world, that have to stay in
             one minibatch.
     """
@@ -73,7 +75,11 @@ class ActorCritic(nn.Module):
             self.queries = nn.Parameter(queries / math.sqrt(len(mission) * width))
             self.match = make_linear(NUM_HEADS * (spec.cells + 1), columns, math.sqrt(2))
         self.second = make_linear(hidden, hidden, math.sqrt(2))
-        self.gru = nn.GRUCell(hidden, hidden) if settings.recurrent else None
+        self.cell_name = settings.recurrent_cell if settings.recurrent else ""
+        self.memory_size = settings.memory_size
+        if self.cell_name:
+            cell_class = nn.LSTMCell if self.cell_name == LSTM else nn.GRUCell
+            self.add_module(self.cell_name, cell_class(hidden, hidden))
         self.actor = make_linear(hidden, spec.actions, 0.01)
         self.is_separate = settings.separate_critic
         if self.is_separate:
@@ -145,22 +151,23 @@ class ActorCritic(nn.Module):
     def recur(
         self, features: Tensor, memory: Tensor, starts: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Run the GRU on features, and return the new features and the GRU's new state. A network
-        without a GRU returns both unchanged.
+        """Run the recurrent layer on features, and return the new features and the layer's new
+        state. A network without such a layer returns both unchanged.
 
         Args:
             features: (T * M, columns) features of T steps of M sequences; columns beyond `hidden`
                 are kept.
-            memory: (M, hidden) state before the first step.
+            memory: (M, memory size) state before the first step.
             starts: (T, M) True where the state is reset before the step; None for one step without
                 a reset.
         """
-        if self.gru is None:
+        if not self.cell_name:
             return features, memory
-        gru_inputs, other_features = features.tensor_split([memory.shape[1]], 1)
-        by_step = gru_inputs[None] if starts is None else gru_inputs.unflatten(0, starts.shape)
-        states = unroll_gru(self.gru, by_step, starts, memory)
-        return torch.cat([gru_inputs + states.flatten(0, 1), other_features], 1), states[-1]
+        inputs, other_features = features.tensor_split([self.second.out_features], 1)
+        by_step = inputs[None] if starts is None else inputs.unflatten(0, starts.shape)
+        states = unroll(getattr(self, self.cell_name), by_step, starts, memory)
+        outputs = states[..., : inputs.shape[1]].flatten(0, 1)
+        return torch.cat([inputs + outputs, other_features], 1), states[-1]
 
     def forward(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """Return (M, actions) log-probabilities and (M,) values for (M, hidden) features. Actions

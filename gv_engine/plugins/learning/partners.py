@@ -199,7 +199,7 @@ class PastSelves(Partners):
         self._pool: list[dict[str, Tensor]] = []
         self._nets: list[NumpyNet] = []
         self._slots = np.zeros(num_worlds, np.int64)  # index in the pool for each world
-        self._memory = np.zeros((self.is_learning.size, self._settings.hidden_size))
+        self._memory = np.zeros((self.is_learning.size, self._settings.memory_size))
         self.begin_episodes(np.ones(num_worlds, np.bool_))
 
     def begin_update(self, steps: int, weights: dict[str, Tensor]) -> None:

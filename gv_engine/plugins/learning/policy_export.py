@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from gv_engine.envs.representations import MISSION, STATE
 from gv_engine.envs.rollout.network_spec import BINS_PER_UNIT, StateCodes, codes_by_cell
+from gv_engine.envs.rollout.numpy_net import GRU, find_cell
 from gv_engine.envs.rollout.policy_file import PolicyFile, TrainedPolicy
 from gv_engine.plugins.learning.config import CNN, EMBEDDING, MLP, Hyperparameters
 from gv_engine.plugins.learning.extras import ONNX_PACKAGE
@@ -52,10 +53,11 @@ class PolicyModule(nn.Module):
     Attributes:
         inputs: inputs by name, in order: `grid` (N, h, w, 3), `item` (N, 3), and where there are
             any `mission` (N, k), `state` (N, k), `agent` (N,), the index in its world,
-            `action_mask` (N, actions) and `memory` (N, hidden), the state of the GRU.
+            `action_mask` (N, actions) and `memory` (N, memory size), the state of the recurrent
+            layer.
         outputs: names of the outputs, in order: `probabilities` (N, actions), NaN where something
             is observed that the policy was not trained with, and where there are any `values` (N,)
-            and `new_memory` (N, hidden); all float32.
+            and `new_memory` (N, memory size); all float32.
     """
 
     def __init__(self, file: PolicyFile) -> None:
@@ -69,7 +71,7 @@ class PolicyModule(nn.Module):
         self._net = load_network(file)
         self.register_buffer("table", self._net.first_layer_table())
         self._net.register_parameter("first", None)  # it is in the table
-        self.inputs = dict(_list_inputs(file))
+        self.inputs = dict(_list_inputs(file, self._net))
         is_valued = "critic.weight" in file.weights or self._epsilon is not None
         has_memory = _MEMORY in self.inputs
         self.outputs = [_PROBABILITIES, *[_VALUES] * is_valued, *[_NEW_MEMORY] * has_memory]
@@ -128,7 +130,8 @@ def load_network(file: PolicyFile) -> ActorCritic:
         encoder=CNN if "picture.weight" in weights else encoder,
         embedding_size=1 if encoder == MLP else weights["embedding"].shape[1],
         hidden_size=hidden,
-        recurrent="gru.weight_ih" in weights,
+        recurrent=bool(find_cell(weights)),
+        recurrent_cell=find_cell(weights) or GRU,
         layer_norm=file.layer_norm,
         activation=file.activation,
     )
@@ -141,9 +144,9 @@ def load_network(file: PolicyFile) -> ActorCritic:
     return net
 
 
-def _list_inputs(file: PolicyFile) -> list[tuple[str, InputSpec]]:
+def _list_inputs(file: PolicyFile, net: ActorCritic) -> list[tuple[str, InputSpec]]:
     """Return (name, shape and dtype) of each input of a policy, in order."""
-    spec, hidden = file.network_spec, len(file.weights["first_bias"])
+    spec = file.network_spec
     is_float = any(number.is_float for number in file.scenario_spec.state)
     state_dtype = torch.float32 if is_float else torch.int32
     inputs = {
@@ -153,7 +156,7 @@ def _list_inputs(file: PolicyFile) -> list[tuple[str, InputSpec]]:
         STATE: (spec.state, (len(spec.state),), state_dtype),
         _AGENT: (spec.agents > 1, (), torch.int64),
         _MASK: (file.mask_actions, (spec.actions,), torch.int8),
-        _MEMORY: ("gru.weight_ih" in file.weights, (hidden,), torch.float32),
+        _MEMORY: (net.cell_name, (net.memory_size,), torch.float32),
     }
     return [(name, InputSpec(*spec)) for name, (is_there, *spec) in inputs.items() if is_there]
 

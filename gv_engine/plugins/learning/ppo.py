@@ -1,7 +1,8 @@
 """Proximal policy optimisation (Schulman et al., 2017).
 
-Each agent of a world is a row of the batch: all agents train one network, each on its own rewards,
-and the network reads the index of the agent that it acts for (de Witt et al., 2020).
+Each agent of a world is a row of the batch: all agents train one network, each on its own rewards
+or on those of its team, and the network reads the index of the agent that it acts for (de Witt et
+al., 2020).
 
 Start with `Learner.update`, which collects `num_steps` of all worlds into `RolloutBuffer` and then
 optimises. `network.py` has the network, `config.py` the hyperparameters.
@@ -152,7 +153,7 @@ class Learner:
         self._graphed: GraphedStep | None = None
         self._buffer = RolloutBuffer(env, self.spec, settings.num_steps, self.device)
         self._reward_scaler = RewardScaler(env.num_envs, settings.gamma, settings.reward_clip)
-        self._memory = torch.zeros(env.num_envs, settings.hidden_size, device=self.device)
+        self._memory = torch.zeros(env.num_envs, settings.memory_size, device=self.device)
         self._acting_graphs: list[torch.cuda.CUDAGraph] = []
         self._starts = torch.ones(env.num_envs, dtype=torch.bool)
         self._agents = np.arange(env.num_envs) % self.spec.agents
@@ -403,8 +404,18 @@ class Learner:
         return self.net.features(self._table, torch.from_numpy(rows).to(self.device))
 
     def _rewards(self) -> NDArray[np.float32]:
+        """Return the (T, N) rewards of the collected steps. With `share_rewards` each agent gets
+        the sum over its team."""
         rewards: NDArray[np.float32] = self._buffer.arrays["reward"]
-        return rewards
+        if not self.settings.share_rewards:
+            return rewards
+        by_agent = rewards.reshape(len(rewards), -1, self.spec.agents)
+        teams = [members for _, members in self.env.scenario.agent_group.teams]
+        shared = by_agent.copy()
+        for team in teams or [tuple(range(1, self.spec.agents + 1))]:
+            members = np.array(team) - 1
+            shared[..., members] = by_agent[..., members].sum(-1, keepdims=True)
+        return shared.reshape(rewards.shape)
 
     def _count_episodes(
         self, info: dict[str, Any], is_learning: NDArray[np.bool_], is_measured: NDArray[np.bool_]

@@ -75,6 +75,7 @@ class Network {
       return [name, values];
     }));
     this.hidden = this.weights.first_bias.length;
+    this.memorySize = this.hidden * (this.weights["lstm.weight_ih"] ? 2 : 1);
     const { embedding } = this.weights, { sizes, cellSlots } = data;
     const embedded = sizes[0] + sizes.slice(cellSlots).reduce((a, b) => a + b, 0);
     this.width = embedding ? embedding.length / embedded : 0;
@@ -156,7 +157,7 @@ class Network {
     return multiply(w["picture.weight"], w["picture.bias"], values);
   }
 
-  /** Return the logits of the actions, and the new state of the GRU. */
+  /** Return the logits of the actions, and the new state of the recurrent layer. */
   forward(codes, memory) {
     const { weights: w, hidden } = this, sums = Float64Array.from(w.first_bias);
     codes.slice(this.pictured).forEach((code, k) => {
@@ -168,7 +169,18 @@ class Network {
     if (this.pictured) this._picture(codes).forEach((x, k) => (sums[k] += x));
     const second = multiply(w["second.weight"], w["second.bias"], this.activate(this.normalise(sums)));
     let features = this.activate(this.normalise(second));
-    if (w["gru.weight_ih"]) {
+    if (w["lstm.weight_ih"]) {
+      const own = multiply(w["lstm.weight_ih"], w["lstm.bias_ih"], features), before = memory;
+      const kept = multiply(w["lstm.weight_hh"], w["lstm.bias_hh"], before.slice(0, hidden));
+      const [add, forget, fresh, show] = [0, 1, 2, 3].map((gate) => (k) => own[gate * hidden + k] + kept[gate * hidden + k]);
+      memory = new Float64Array(2 * hidden);
+      features = features.map((x, k) => {
+        const cell = squash(forget(k)) * before[hidden + k] + squash(add(k)) * Math.tanh(fresh(k));
+        memory[hidden + k] = cell;
+        memory[k] = squash(show(k)) * Math.tanh(cell);
+        return x + memory[k];
+      });
+    } else if (w["gru.weight_ih"]) {
       const own = multiply(w["gru.weight_ih"], w["gru.bias_ih"], features), before = memory;
       const kept = multiply(w["gru.weight_hh"], w["gru.bias_hh"], before);
       memory = before.map((old, k) => {
@@ -196,7 +208,7 @@ class Policy {
   }
 
   /** Return the decision of the policy in the current state of a world: for each agent an action,
-   * the probabilities of all actions, and the new memory (generator and GRU state).
+   * the probabilities of all actions, and the new memory (generator and state of the recurrent layer).
    * @param {any} before the decision in the state before, null at the beginning of an episode
    * @param {bigint} seed of the episode */
   decide(world, before, seed) {
@@ -216,7 +228,7 @@ class Policy {
       const action = allowed.flatMap((flag, k) => (flag ? [k] : []))[rank];
       return { action, probabilities: allowed.map((flag) => Number(flag) / count), mind: { generator, memory } };
     }
-    const [logits, after] = network.forward(network.encode(world, agent), memory ?? new Float64Array(network.hidden));
+    const [logits, after] = network.forward(network.encode(world, agent), memory ?? new Float64Array(network.memorySize));
     const largest = logits.reduce((most, x, k) => (allowed[k] ? Math.max(most, x) : most), -Infinity);
     const parts = Array.from(logits, (x, k) => (allowed[k] ? Math.exp(x - largest) : 0));
     const total = parts.reduce((a, b) => a + b, 0), count = allowed.filter(Boolean).length;
