@@ -29,6 +29,7 @@ class NovelDLearner(RNDLearner):
         """Make a learner; the arguments are those of `Learner`."""
         super().__init__(env, settings, device)
         self._visits = EpisodeVisits(env.num_envs, len(self.spec.sizes))
+        self._parts["visited"] = self._visits
 
     def _begin_episodes(self, results: tuple[Any, dict[str, Any]]) -> None:
         super()._begin_episodes(results)
@@ -39,12 +40,3 @@ class NovelDLearner(RNDLearner):
         gains = np.maximum(errors[1:] - _WEIGHT_BEFORE * errors[:-1], 0)
         gains *= (self._visits.count(rows, done) == 1) & live
         return self._novelty_scaler.scale(gains, done, live)
-
-    def state(self) -> dict[str, Any]:
-        """Return everything that `restore` needs to continue the training bit for bit."""
-        return super().state() | {"visited": self._visits.state()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue the training from a saved `state()` of a learner with the same settings."""
-        super().restore(state)
-        self._visits.restore(state["visited"])

@@ -20,7 +20,6 @@ class Adam:
     Attributes:
         parameters: parameters of `net`.
         learning_rate: step size, a tensor of one number, which may change between steps.
-        state: (2, weights) first and second moments, and (1,) number of steps.
     """
 
     def __init__(self, net: nn.Module, learning_rate: float, max_grad_norm: float) -> None:
@@ -29,7 +28,8 @@ class Adam:
         self._max_grad_norm, self.parameters = max_grad_norm, tuple(net.parameters())
         self._weights = torch.cat([parameter.detach().flatten() for parameter in self.parameters])
         self.learning_rate = self._weights.new_tensor(learning_rate)
-        self.state = self._weights.new_zeros(2, len(self._weights)), self._weights.new_zeros(1)
+        self._moments = self._weights.new_zeros(2, len(self._weights))
+        self._steps = self._weights.new_zeros(1)
         views = self._weights.split([parameter.numel() for parameter in self.parameters])
         for parameter, view in zip(self.parameters, views, strict=True):
             parameter.data = view.view_as(parameter)
@@ -42,15 +42,18 @@ class Adam:
     def step(self, gradient: Tensor) -> None:
         """Update the weights by `gradient`, one vector for all weights. It is clipped in place to
         the maximum norm."""
-        (first_moments, second_moments), steps = self.state
         gradient.mul_(torch.clamp(self._max_grad_norm / (gradient.norm() + 1e-6), max=1.0))
-        steps += 1
-        moments: Any = [first_moments], [second_moments], []
+        self._steps += 1
+        moments: Any = [self._moments[0]], [self._moments[1]], []
         options = {"beta1": 0.9, "beta2": 0.999, "weight_decay": 0.0, "eps": 1e-5}
         options |= {"lr": self.learning_rate, "amsgrad": False, "maximize": False}
-        torch._fused_adam_([self._weights], [gradient], *moments, [steps[0]], **options)
+        torch._fused_adam_([self._weights], [gradient], *moments, [self._steps[0]], **options)
+
+    def state(self) -> tuple[Tensor, Tensor]:
+        """Return the (2, weights) first and second moments, and the (1,) number of steps."""
+        return self._moments, self._steps
 
     def restore(self, state: tuple[Tensor, Tensor]) -> None:
-        """Copy a saved `state`."""
-        for current, saved in zip(self.state, state, strict=True):
+        """Copy a saved `state()`."""
+        for current, saved in zip(self.state(), state, strict=True):
             current.copy_(saved)

@@ -42,7 +42,7 @@ from gv_engine.plugins.learning.ppo_loss import compute_ppo_loss
 from gv_engine.plugins.learning.reward_scaler import RewardScaler
 from gv_engine.plugins.learning.rollout_buffer import RolloutBuffer, TrainingBatch
 from gv_engine.plugins.learning.survival_estimate import SurvivalEstimator, TrainingMetrics
-from gv_engine.plugins.learning.torch_library import Tensor, torch
+from gv_engine.plugins.learning.torch_library import Tensor, nn, torch
 from gv_engine.rules.turns import ANY
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
@@ -178,6 +178,13 @@ class Learner:
         self._table = self.net.first_layer_table().detach().clone()
         curriculum_class = resolve_name(CURRICULA[settings.curriculum])
         self.curriculum: RandomLevels = curriculum_class(env, settings, self._rngs["curriculum"])
+        self._parts: dict[str, Any] = {  # of the state of a checkpoint
+            "net": self.net,
+            "adam": self._adam,
+            "reward_scaler": self._reward_scaler,
+            "curriculum": self.curriculum,
+            "partners": self.partners,
+        }
         self._sample_noise()
 
     def _add_observations(self, rows: NDArray[np.int32]) -> None:
@@ -570,11 +577,8 @@ class Learner:
         values, for `restore`."""
         worlds = np.ascontiguousarray(self.env.snapshot())
         return {
-            "net": self.net.state_dict(),
-            "adam": self._adam.state,
             "rngs": {name: rng.get_state() for name, rng in self._rngs.items()}
             | {"actions": self._noise_state},
-            "reward_scaler": self._reward_scaler.state(),
             "memory": self._memory.clone(),
             "colors": self.colors.permutation.clone(),
             "starts": self._starts.clone(),
@@ -583,8 +587,9 @@ class Learner:
             "estimator": [torch.from_numpy(each) for each in self._estimator.state()],
             "counts": [self._num_steps, self._num_episodes],
             "losses": self._losses,
-            "curriculum": self.curriculum.state(),
-            "partners": self.partners.state(),
+        } | {
+            name: part.state_dict() if isinstance(part, nn.Module) else part.state()
+            for name, part in self._parts.items()
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -594,12 +599,9 @@ class Learner:
         Raises:
             Exception: of any kind, if the state is damaged or of other settings.
         """
-        self.net.load_state_dict(state["net"])
-        self._adam.restore(state["adam"])
         for name, rng in self._rngs.items():
             rng.set_state(state["rngs"][name])
         self._sample_noise()
-        self._reward_scaler.restore(state["reward_scaler"])
         self._memory.copy_(state["memory"])
         self._starts, self._live = state["starts"], state["live"]
         self.colors.permutation = state["colors"]
@@ -608,8 +610,9 @@ class Learner:
         self._estimator.restore(*(each.numpy() for each in state["estimator"]))
         self._num_steps, self._num_episodes = state["counts"]
         self._losses = state["losses"]
-        self.curriculum.restore(state["curriculum"])
-        self.partners.restore(state["partners"])
+        for name, part in self._parts.items():
+            restore = part.load_state_dict if isinstance(part, nn.Module) else part.restore
+            restore(state[name])
 
 
 def make_training_env(scenario: Any, settings: Hyperparameters, **options: Any) -> GridVectorEnv:

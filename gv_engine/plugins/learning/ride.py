@@ -72,6 +72,12 @@ class RIDELearner(Learner):
         self._dynamics_adam = Adam(self._dynamics, settings.learning_rate, settings.max_grad_norm)
         self._impact_scaler = RewardScaler(env.num_envs, settings.gamma)
         self._visits = EpisodeVisits(env.num_envs, len(self.spec.sizes))
+        self._parts |= {
+            "dynamics": self._dynamics,
+            "dynamics_adam": self._dynamics_adam,
+            "impact_scaler": self._impact_scaler,
+            "visited": self._visits,
+        }
 
     def _begin_episodes(self, results: tuple[Any, dict[str, Any]]) -> None:
         super()._begin_episodes(results)
@@ -101,20 +107,3 @@ class RIDELearner(Learner):
                 self._dynamics_adam.learning_rate.fill_(self.learning_rate)
                 self._dynamics_adam.minimise(self._dynamics.loss(*steps).mean())
         return (after - before).norm(dim=2).detach()
-
-    def state(self) -> dict[str, Any]:
-        """Return everything that `restore` needs to continue the training bit for bit."""
-        return super().state() | {
-            "dynamics": self._dynamics.state_dict(),
-            "dynamics_adam": self._dynamics_adam.state,
-            "impact_scaler": self._impact_scaler.state(),
-            "visited": self._visits.state(),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue the training from a saved `state()` of a learner with the same settings."""
-        super().restore(state)
-        self._dynamics.load_state_dict(state["dynamics"])
-        self._dynamics_adam.restore(state["dynamics_adam"])
-        self._impact_scaler.restore(state["impact_scaler"])
-        self._visits.restore(state["visited"])

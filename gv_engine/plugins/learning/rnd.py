@@ -8,7 +8,6 @@ where they have not been. One critic estimates the sum of both; the paper has a 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +64,7 @@ class RNDLearner(Learner):
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters, device: str = "cpu") -> None:
         super().__init__(env, settings, device)
         self._novelty_scaler = RewardScaler(env.num_envs, settings.gamma)
+        self._parts["novelty_scaler"] = self._novelty_scaler
 
     def _scaled_rewards(self, done: Flags, live: Flags) -> Tensor:
         """Return the (T, N) scaled rewards plus `rnd_coef` times the intrinsic rewards for new
@@ -88,12 +88,3 @@ class RNDLearner(Learner):
         rows, live = (each[:, :trained].flatten(0, 1) for each in (batch.rows, batch.live))
         errors = (self.net.prediction_errors(rows) * live).sum()
         return loss + errors / (_TRAINED_SHARE * num_live), losses
-
-    def state(self) -> dict[str, Any]:
-        """Return everything that `restore` needs to continue the training bit for bit."""
-        return super().state() | {"novelty_scaler": self._novelty_scaler.state()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue the training from a saved `state()` of a learner with the same settings."""
-        super().restore(state)
-        self._novelty_scaler.restore(state["novelty_scaler"])
