@@ -304,6 +304,15 @@ def test_the_curve_has_evaluations_on_levels_that_are_not_trained_on():
     assert found.episode_return.mean == evaluated[3]
 
 
+def test_a_team_is_evaluated_in_training_as_by_its_name():
+    config = {"learner": "mappo", "num_envs": 4, "num_steps": 16, "steps": 128}
+    result = train("warehouse-tiny-2ag", {**config, "eval_interval": 128}, out="run")
+    policy = PolicyFile.read(result.path)
+    one, other = (evaluate(each, "warehouse-tiny-2ag", seed=3) for each in (policy, result.path))
+    assert one == other
+    assert 0 < one.episode_return.mean < 100
+
+
 def test_the_critic_of_mappo_sees_all_agents_and_its_actor_one():
     learner = make_learner("hunt", "object", num_envs=4, num_steps=8, learner="mappo")
     batch, agents = learner._collect(), learner.spec.agents

@@ -13,7 +13,13 @@ from gv_engine.envs.arg_checks import check_at_least
 from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.level_sets import Levels, LevelSet, level_set
 from gv_engine.envs.rollout.episode_stats import Estimate, estimate_success
-from gv_engine.envs.rollout.policy import CallablePolicy, Policy, PolicyError, load_policies
+from gv_engine.envs.rollout.policy import (
+    CallablePolicy,
+    MultiAgentPolicy,
+    Policy,
+    PolicyError,
+    load_policies,
+)
 from gv_engine.envs.rollout.policy_file import CheckpointPolicy, PolicyFile
 from gv_engine.envs.rollout.shards import Job
 from gv_engine.scenario.domains import get_plugin
@@ -130,7 +136,11 @@ def _adapt_policy(policy: Any, env: Any) -> Policy:
     """Make a policy from the content of a policy file, a function, a class, or an object with `act`
     and `begin`. Raise PolicyError if one of the latter three gets several agents."""
     if isinstance(policy, PolicyFile):
-        return CheckpointPolicy(policy, env.num_envs, env.scenario)
+        acting = [
+            CheckpointPolicy(policy, env.num_envs, env.scenario)
+            for _ in env.scenario.agent_group.names
+        ]
+        return MultiAgentPolicy(acting) if env.agent_shape else acting[0]
     if env.agent_shape:
         raise PolicyError(
             f"{env.scenario.name} has several agents: give the policy by name, as the folder of "
