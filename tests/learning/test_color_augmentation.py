@@ -45,7 +45,7 @@ def test_a_rule_that_looks_at_colors_tells_them_apart(tmp_path):
         "@system(REWARD)\n"
         "def red(w, agent):\n"
         '    """Red is worth something."""\n'
-        "    w.reward[agent] += w.color.value[w.at[1, 1]] == 1\n"
+        "    return float(w.color.value[w.at[1, 1]] == 1)\n"
     )
     (tmp_path / "scenario.yaml").write_text(
         f"extends: {MEMORY}\nreward_functions: [{{name: ./rules.py:red}}]\n"
