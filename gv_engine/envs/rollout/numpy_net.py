@@ -77,10 +77,10 @@ class NumpyNet:
         self._critic: _Linear | None = None
         if "critic.weight" in arrays:  # else it reads the observations of all agents
             self._critic = _Linear(arrays, "critic.weight", "critic.bias")
-        cell, self._recurrent = find_cell(arrays), None
+        cell, self._recurrent = find_cell_kind(arrays), None
         if cell:
             self._recurrent = _LSTM(arrays) if cell == LSTM else _GRU(arrays)
-        self.memory_size = len(self._first_bias) * (2 if cell == LSTM else 1)
+        self.memory_size = find_memory_size(cell, len(self._first_bias))
         if (actions := self._actor.outputs) != spec.actions:
             raise ValueError(f"the actor has {actions} actions, expected {spec.actions}")
 
@@ -242,14 +242,21 @@ class _LSTM:
         ones, `memory`."""
         output, cell = np.split(memory, 2, 1)
         gates = self._input_gates.all_layers(inputs) + self._hidden_gates.all_layers(output)
-        add, forget, new, show = gates
-        cell = _sigmoid(forget) * cell + _sigmoid(add) * np.tanh(new)
-        return np.concatenate([_sigmoid(show) * np.tanh(cell), cell], 1)
+        input_gate, forget_gate, candidate, output_gate = gates
+        cell = _sigmoid(forget_gate) * cell + _sigmoid(input_gate) * np.tanh(candidate)
+        return np.concatenate([_sigmoid(output_gate) * np.tanh(cell), cell], 1)
 
 
-def find_cell(weights: Mapping[str, Any]) -> str:
-    """Return the cell of the recurrent layer in the weights of a network; "" without one."""
+def find_cell_kind(weights: Mapping[str, Any]) -> str:
+    """Return the kind of recurrent cell that a network with these weights has, "gru" or "lstm"; ""
+    without one."""
     return next((cell for cell in (GRU, LSTM) if f"{cell}.weight_ih" in weights), "")
+
+
+def find_memory_size(cell: str, hidden_size: int) -> int:
+    """Return the length of a recurrent layer's state: that of its output, and with an LSTM as much
+    for the cell state behind it."""
+    return hidden_size * (2 if cell == LSTM else 1)
 
 
 def _relu(numbers: Floats) -> Floats:

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from gv_engine.envs.rollout.numpy_net import GRU, LSTM
+from gv_engine.envs.rollout.numpy_net import GRU, LSTM, find_memory_size
 from gv_engine.rules.errors import (
     GVEngineError,
     describe_allowed,
@@ -199,8 +199,8 @@ class Hyperparameters:
 
     @property
     def memory_size(self) -> int:
-        """Length of the recurrent layer's state: with an LSTM its output, then its cell state."""
-        return self.hidden_size * (2 if self.recurrent_cell == LSTM else 1)
+        """Length of the recurrent layer's state, twice `hidden_size` with an LSTM."""
+        return find_memory_size(self.recurrent_cell, self.hidden_size)
 
     def __new__(cls, *values: Any, **named: Any) -> Self:
         """Return a new object; raise ConfigError if a name is unknown."""

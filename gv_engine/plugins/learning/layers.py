@@ -22,8 +22,8 @@ def is_exporting() -> bool:
 
 
 def unroll(cell: nn.RNNCellBase, features: Tensor, starts: Tensor | None, memory: Tensor) -> Tensor:
-    """Run a GRU or an LSTM over T steps of M sequences, and return its states after them, (T, M,
-    memory size). Its input size must equal its hidden size.
+    """Run a GRU or an LSTM over T steps of M sequences, and return its state after each step, (T,
+    M, memory size). The cell's input size must equal its hidden size.
 
     Args:
         cell: layer with the weights, an `nn.GRUCell` or an `nn.LSTMCell`.

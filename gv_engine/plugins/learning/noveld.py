@@ -29,7 +29,7 @@ class NovelDLearner(RNDLearner):
         """Make a learner; the arguments are those of `Learner`."""
         super().__init__(env, settings, device)
         self._visits = EpisodeVisits(env.num_envs, len(self.spec.sizes))
-        self._parts["visited"] = self._visits
+        self._checkpoint_parts["visited"] = self._visits
 
     def _begin_episodes(self, results: tuple[Any, dict[str, Any]]) -> None:
         super()._begin_episodes(results)

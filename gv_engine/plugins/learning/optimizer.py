@@ -50,7 +50,8 @@ class Adam:
         torch._fused_adam_([self._weights], [gradient], *moments, [self._steps[0]], **options)
 
     def state(self) -> tuple[Tensor, Tensor]:
-        """Return the (2, weights) first and second moments, and the (1,) number of steps."""
+        """Return what a checkpoint saves: both moments, (2, number of weights), and the number of
+        updates so far, (1,); no copies."""
         return self._moments, self._steps
 
     def restore(self, state: tuple[Tensor, Tensor]) -> None:

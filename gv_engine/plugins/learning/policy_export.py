@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from gv_engine.envs.representations import MISSION, STATE
 from gv_engine.envs.rollout.network_spec import BINS_PER_UNIT, StateCodes, codes_by_cell
-from gv_engine.envs.rollout.numpy_net import GRU, find_cell
+from gv_engine.envs.rollout.numpy_net import GRU, find_cell_kind
 from gv_engine.envs.rollout.policy_file import PolicyFile, TrainedPolicy
 from gv_engine.plugins.learning.config import CNN, EMBEDDING, MLP, Hyperparameters
 from gv_engine.plugins.learning.extras import ONNX_PACKAGE
@@ -130,8 +130,8 @@ def load_network(file: PolicyFile) -> ActorCritic:
         encoder=CNN if "picture.weight" in weights else encoder,
         embedding_size=1 if encoder == MLP else weights["embedding"].shape[1],
         hidden_size=hidden,
-        recurrent=bool(find_cell(weights)),
-        recurrent_cell=find_cell(weights) or GRU,
+        recurrent=bool(find_cell_kind(weights)),
+        recurrent_cell=find_cell_kind(weights) or GRU,
         layer_norm=file.layer_norm,
         activation=file.activation,
     )

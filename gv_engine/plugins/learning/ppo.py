@@ -178,7 +178,7 @@ class Learner:
         self._table = self.net.first_layer_table().detach().clone()
         curriculum_class = resolve_name(CURRICULA[settings.curriculum])
         self.curriculum: RandomLevels = curriculum_class(env, settings, self._rngs["curriculum"])
-        self._parts: dict[str, Any] = {  # of the state of a checkpoint
+        self._checkpoint_parts: dict[str, Any] = {  # saved and restored under these keys
             "net": self.net,
             "adam": self._adam,
             "reward_scaler": self._reward_scaler,
@@ -589,7 +589,7 @@ class Learner:
             "losses": self._losses,
         } | {
             name: part.state_dict() if isinstance(part, nn.Module) else part.state()
-            for name, part in self._parts.items()
+            for name, part in self._checkpoint_parts.items()
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -610,7 +610,7 @@ class Learner:
         self._estimator.restore(*(each.numpy() for each in state["estimator"]))
         self._num_steps, self._num_episodes = state["counts"]
         self._losses = state["losses"]
-        for name, part in self._parts.items():
+        for name, part in self._checkpoint_parts.items():
             restore = part.load_state_dict if isinstance(part, nn.Module) else part.restore
             restore(state[name])
 

@@ -72,7 +72,7 @@ class RIDELearner(Learner):
         self._dynamics_adam = Adam(self._dynamics, settings.learning_rate, settings.max_grad_norm)
         self._impact_scaler = RewardScaler(env.num_envs, settings.gamma)
         self._visits = EpisodeVisits(env.num_envs, len(self.spec.sizes))
-        self._parts |= {
+        self._checkpoint_parts |= {
             "dynamics": self._dynamics,
             "dynamics_adam": self._dynamics_adam,
             "impact_scaler": self._impact_scaler,

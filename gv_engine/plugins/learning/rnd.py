@@ -64,7 +64,7 @@ class RNDLearner(Learner):
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters, device: str = "cpu") -> None:
         super().__init__(env, settings, device)
         self._novelty_scaler = RewardScaler(env.num_envs, settings.gamma)
-        self._parts["novelty_scaler"] = self._novelty_scaler
+        self._checkpoint_parts["novelty_scaler"] = self._novelty_scaler
 
     def _scaled_rewards(self, done: Flags, live: Flags) -> Tensor:
         """Return the (T, N) scaled rewards plus `rnd_coef` times the intrinsic rewards for new

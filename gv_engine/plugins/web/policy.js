@@ -172,12 +172,12 @@ class Network {
     if (w["lstm.weight_ih"]) {
       const own = multiply(w["lstm.weight_ih"], w["lstm.bias_ih"], features), before = memory;
       const kept = multiply(w["lstm.weight_hh"], w["lstm.bias_hh"], before.slice(0, hidden));
-      const [add, forget, fresh, show] = [0, 1, 2, 3].map((gate) => (k) => own[gate * hidden + k] + kept[gate * hidden + k]);
+      const [input, forget, fresh, output] = [0, 1, 2, 3].map((gate) => (k) => own[gate * hidden + k] + kept[gate * hidden + k]);
       memory = new Float64Array(2 * hidden);
       features = features.map((x, k) => {
-        const cell = squash(forget(k)) * before[hidden + k] + squash(add(k)) * Math.tanh(fresh(k));
+        const cell = squash(forget(k)) * before[hidden + k] + squash(input(k)) * Math.tanh(fresh(k));
         memory[hidden + k] = cell;
-        memory[k] = squash(show(k)) * Math.tanh(cell);
+        memory[k] = squash(output(k)) * Math.tanh(cell);
         return x + memory[k];
       });
     } else if (w["gru.weight_ih"]) {
